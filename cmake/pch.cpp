@@ -1,0 +1,1 @@
+// Exists only so that the precompiled header has a target to belong to.
