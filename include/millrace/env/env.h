@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "millrace/base/hooks.h"
+#include "millrace/base/ids.h"
 #include "millrace/base/log.h"
 #include "millrace/base/random.h"
 #include "millrace/base/time.h"

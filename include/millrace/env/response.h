@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "millrace/base/ids.h"
+#include "millrace/base/task.h"
 #include "millrace/bytes/shared_bytes.h"
 #include "millrace/env/disk.h"
 
