@@ -1,0 +1,143 @@
+// What a handler gets: one request with its arena, its answer and the node around it.
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "millrace/base/ids.h"
+#include "millrace/base/log.h"
+#include "millrace/base/time.h"
+#include "millrace/bytes/arena.h"
+#include "millrace/bytes/shared_bytes.h"
+#include "millrace/env/env.h"
+#include "millrace/env/response.h"
+#include "millrace/net/handler.h"
+
+namespace millrace::metadata {
+class Image;
+}
+namespace millrace::runtime {
+class PartitionManager;
+class ControllerClient;
+}  // namespace millrace::runtime
+
+namespace millrace::broker {
+
+class FetchSessions;
+class RoutingTable;
+
+using ImagePtr = std::shared_ptr<metadata::Image const>;
+
+enum class ListenerKind : uint8_t { broker = 1, controller = 2 };
+
+// An endpoint as Metadata and registration name it.
+struct AdvertisedListener {
+  std::string name;            // "PLAINTEXT"
+  std::string host;            // empty: answer what the client itself connected to
+  uint16_t port{};             // 0: the port that was bound
+  std::string protocol;        // security protocol
+  ListenerKind kind = ListenerKind::broker;
+};
+
+// The node's own configuration, as far as requests need it; filled by server, never changes while it runs.
+struct NodeConfig {
+  BrokerId node_id{1};
+  std::string cluster_id;
+  std::string rack;
+  std::vector<AdvertisedListener> listeners;
+  int64_t request_bytes_max = 104'857'600;        // socket.request.max.bytes
+  int32_t fetch_bytes_max = 57'671'680;           // fetch.max.bytes
+  int32_t fetch_session_count_max = 1000;         // max.incremental.fetch.session.cache.slots
+  int64_t region_bytes_min = 65'536;              // millrace.fetch.sendfile.bytes.min
+  bool auto_create_topics = true;                 // auto.create.topics.enable
+  int32_t default_partition_count = 1;            // num.partitions
+  int16_t default_replication_factor = 1;         // default.replication.factor
+  bool validate_whole_records = true;             // millrace.produce.validation=full
+};
+
+// What belongs to one reactor thread. Only that thread touches it.
+struct ThreadState {
+  env::Reactor* reactor{};
+  ImagePtr image;  // the thread's copy; replaced by post (Broker::publish)
+};
+
+// The node around the handlers. All members outlive every request.
+struct Services {
+  env::Env& env;
+  NodeConfig const& config;
+  RoutingTable const& routes;
+  runtime::PartitionManager& partitions;
+  runtime::ControllerClient& controller;  // where changes of metadata go; a plain call when it is this process
+  FetchSessions& fetch_sessions;
+  Logger& log() const { return env.log(); }
+};
+
+// The first fields of every request.
+struct RequestHead {
+  int16_t api_key{};
+  int16_t api_version{};
+  int32_t correlation_id{};
+  std::optional<std::string_view> client_id;  // view of the frame
+};
+
+// The broker's own part of a connection; hangs off ConnectionInfo::handler_state.
+struct ConnectionState {
+  ListenerKind listener_kind = ListenerKind::broker;
+  ThreadState* thread{};
+};
+
+// One request on its way through a handler. Lives until it is answered; a handler that parks keeps the unique_ptr.
+// Only the connection's thread touches it: what comes back from elsewhere is posted to thread().reactor first.
+class RequestContext {
+ public:
+  RequestContext(Services& services, ThreadState& thread, std::shared_ptr<net::ConnectionInfo> connection,
+                 SharedBytes frame, RequestHead head, ByteView body, Mono arrived, std::unique_ptr<net::Answer> answer);
+  ~RequestContext();  // dropping it unanswered closes the connection
+
+  RequestHead const& head() const { return head_; }
+  int16_t version() const { return head_.api_version; }
+  Services& services() { return services_; }
+  ThreadState& thread() { return thread_; }
+  net::ConnectionInfo& connection() { return *connection_; }
+  ConnectionState& connection_state() { return *static_cast<ConnectionState*>(connection_->handler_state.get()); }
+  SharedBytes const& frame() const { return frame_; }
+  Arena& arena() { return arena_; }
+  Mono arrived() const { return arrived_; }
+  // One image for the whole request, taken when it started.
+  metadata::Image const& image() const { return *image_; }
+  ImagePtr const& image_ptr() const { return image_; }
+  std::string log_name() const;  // "Fetch v17 from 10.0.0.1:5512", for log lines
+
+  // The body as a message of this request's version: views of the frame, arrays in arena(). Null when the bytes do
+  // not decode; the connection has been told to close then. Trailing bytes are ignored, as Kafka does.
+  template <class Request>
+  Request* decode();
+
+  // Answers with a message at this request's version. Exactly one of these is called, once.
+  template <class Response>
+  void reply(Response const& response, Duration throttle = Duration::zero());
+  void reply_chunks(env::Response response, Duration throttle = Duration::zero());
+  void reply_nothing();  // acks=0
+  void close(std::string reason);
+  net::Answer& answer() { return *answer_; }
+
+ private:
+  Services& services_;
+  ThreadState& thread_;
+  std::shared_ptr<net::ConnectionInfo> connection_;
+  SharedBytes frame_;
+  RequestHead head_;
+  ByteView body_;
+  Mono arrived_;
+  ImagePtr image_;
+  std::unique_ptr<net::Answer> answer_;
+  Arena arena_;
+};
+
+using ContextPtr = std::unique_ptr<RequestContext>;
+using HandlerFunction = void (*)(ContextPtr context);
+
+}  // namespace millrace::broker
