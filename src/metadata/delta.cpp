@@ -30,7 +30,7 @@ void add_all_partitions(TopicImage const& topic, TopicDelta& delta) {
   topic.partitions.for_each([&](int32_t index, PartitionImagePtr const&) { delta.partitions.insert(index); });
 }
 
-void compare_topics(ClusterImage const& before, ClusterImage const& after, ImageDelta& delta) {
+void compare_topics(Image const& before, Image const& after, ImageDelta& delta) {
   auto const differs = [&](TopicId const& id) {
     auto const* was = before.find_topic(id);
     auto const* is = after.find_topic(id);
@@ -56,7 +56,7 @@ bool ImageDelta::empty() const {
          !has_scram && !has_acls && !has_delegation_tokens && !has_producer_ids && !is_from_snapshot;
 }
 
-ImageDelta compare_images(ClusterImage const& before, ClusterImage const& after) {
+ImageDelta compare_images(Image const& before, Image const& after) {
   ImageDelta delta;
   compare_topics(before, after, delta);
   compare_maps(before.brokers, after.brokers, kSamePointee, [&](BrokerId id) { delta.brokers.insert(id); });

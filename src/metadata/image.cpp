@@ -27,46 +27,46 @@ PartitionImage const* TopicImage::find_partition(int32_t index) const {
   return found == nullptr ? nullptr : found->get();
 }
 
-BrokerImage const* ClusterImage::find_broker(BrokerId id) const {
+BrokerImage const* Image::find_broker(BrokerId id) const {
   auto const* found = brokers.find(id);
   return found == nullptr ? nullptr : found->get();
 }
 
-TopicImage const* ClusterImage::find_topic(std::string_view name) const {
+TopicImage const* Image::find_topic(std::string_view name) const {
   auto const* found = topics.find(name);
   return found == nullptr ? nullptr : found->get();
 }
 
-TopicImage const* ClusterImage::find_topic(TopicId const& id) const {
+TopicImage const* Image::find_topic(TopicId const& id) const {
   auto const* found = topics_by_id.find(id);
   return found == nullptr ? nullptr : found->get();
 }
 
-PartitionImage const* ClusterImage::find_partition(std::string_view topic, int32_t partition) const {
+PartitionImage const* Image::find_partition(std::string_view topic, int32_t partition) const {
   auto const* found = find_topic(topic);
   return found == nullptr ? nullptr : found->find_partition(partition);
 }
 
-PartitionImage const* ClusterImage::find_partition(TopicId const& topic, int32_t partition) const {
+PartitionImage const* Image::find_partition(TopicId const& topic, int32_t partition) const {
   auto const* found = find_topic(topic);
   return found == nullptr ? nullptr : found->find_partition(partition);
 }
 
-ConfigMap const* ClusterImage::find_configs(ConfigResourceType type, std::string_view name) const {
+ConfigMap const* Image::find_configs(ConfigResourceType type, std::string_view name) const {
   return configs.find(ConfigResource{type, std::string(name)});
 }
 
-std::string const* ClusterImage::find_config(ConfigResourceType type, std::string_view name, std::string_view key) const {
+std::string const* Image::find_config(ConfigResourceType type, std::string_view name, std::string_view key) const {
   auto const* set = find_configs(type, name);
   return set == nullptr ? nullptr : set->find(key);
 }
 
-int16_t ClusterImage::feature_level(std::string_view name) const {
+int16_t Image::feature_level(std::string_view name) const {
   auto const* level = features.find(name);
   return level == nullptr ? int16_t{0} : *level;
 }
 
-size_t ClusterImage::partition_count() const {
+size_t Image::partition_count() const {
   size_t count = 0;
   topics.for_each([&](auto const&, TopicImagePtr const& topic) { count += topic->partitions.size(); });
   return count;
@@ -91,7 +91,7 @@ void check_partition(TopicImage const& topic, int32_t index, PartitionImage cons
 
 }  // namespace
 
-void ClusterImage::check_invariants() const {
+void Image::check_invariants() const {
   MR_ASSERT(brokers.is_well_formed());
   MR_ASSERT(topics.is_well_formed());
   MR_ASSERT(topics_by_id.is_well_formed());

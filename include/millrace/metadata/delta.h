@@ -35,13 +35,13 @@ struct ImageDelta {
 
 // What subscribers get, in the order of publication.
 struct Publication {
-  ClusterImagePtr before;  // an empty image at the first publication; never null
-  ClusterImagePtr after;
+  ImagePtr before;  // an empty image at the first publication; never null
+  ImagePtr after;
   ImageDelta delta;
 };
 
 // Compares two images part by part; only topics whose object differs are
 // looked into.
-ImageDelta compare_images(ClusterImage const& before, ClusterImage const& after);
+ImageDelta compare_images(Image const& before, Image const& after);
 
 }  // namespace millrace::metadata

@@ -1,5 +1,5 @@
-// ClusterImage: everything that the metadata log says, as of one offset. A value; copying costs a few reference
-// counts because all parts share structure. Published as std::shared_ptr<ClusterImage const>: immutable, any thread.
+// Image: everything that the metadata log says, as of one offset. A value; copying costs a few reference
+// counts because all parts share structure. Published as std::shared_ptr<Image const>: immutable, any thread.
 // A request takes one image and keeps it to its end.
 #pragma once
 #include <cstdint>
@@ -153,7 +153,7 @@ struct DelegationTokenImage {
   friend bool operator==(DelegationTokenImage const&, DelegationTokenImage const&) = default;
 };
 
-class ClusterImage {
+class Image {
  public:
   // The last record that is in here; offset -1: none.
   Offset offset{-1};
@@ -194,7 +194,7 @@ class ClusterImage {
   // Rules that hold after every record; an MR_ASSERT fails otherwise. O(size).
   void check_invariants() const;
 };
-using ClusterImagePtr = std::shared_ptr<ClusterImage const>;
+using ImagePtr = std::shared_ptr<Image const>;
 
 }  // namespace millrace::metadata
 

@@ -12,6 +12,6 @@ namespace millrace::metadata {
 // what it touched in `delta`. An unknown type or version, bytes that do not parse, or a record that does not fit the
 // image (a change of a topic that is not there) is an error, and `image` is unchanged.
 // `offset` is the record's own; it becomes the epoch of a broker that registers.
-Status apply_record(ClusterImage& image, ByteView value, Offset offset, ImageDelta& delta);
+Status apply_record(Image& image, ByteView value, Offset offset, ImageDelta& delta);
 
 }  // namespace millrace::metadata
