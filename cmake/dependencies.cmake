@@ -36,6 +36,8 @@ target_include_directories(mr_boost SYSTEM INTERFACE ${MR_BOOST_INCLUDE})
 target_compile_definitions(mr_boost INTERFACE BOOST_ASIO_SEPARATE_COMPILATION BOOST_BEAST_SEPARATE_COMPILATION
   BOOST_ASIO_NO_DEPRECATED)
 target_link_libraries(mr_boost INTERFACE Threads::Threads)
+
 if(MR_BUILD_TESTS)
   find_package(GTest REQUIRED)
+  find_package(Python3 REQUIRED COMPONENTS Interpreter)
 endif()

@@ -7,9 +7,13 @@
 set(MR_ROOMS "")
 set(MR_ROOMS_TABLE "")
 
+# Standard headers that nearly every file uses, compiled once for all rooms. Only system headers: with a header of this
+# tree in it the precompiled header would carry the tree's path, and the compiler cache could not share it.
 add_library(mr_pch STATIC ${CMAKE_SOURCE_DIR}/cmake/pch.cpp)
 target_link_libraries(mr_pch PUBLIC mr_flags fmt::fmt)
-target_precompile_headers(mr_pch PRIVATE ${CMAKE_SOURCE_DIR}/cmake/pch.h)
+target_precompile_headers(mr_pch PRIVATE <fmt/core.h> <fmt/format.h> <algorithm> <array> <atomic> <chrono> <compare>
+  <cstddef> <cstdint> <cstring> <deque> <functional> <map> <memory> <mutex> <optional> <set> <span> <string>
+  <string_view> <tuple> <type_traits> <unordered_map> <utility> <variant> <vector>)
 
 function(mr_library target)
   target_link_libraries(${target} PUBLIC mr_flags fmt::fmt)
@@ -83,3 +87,5 @@ mr_room(server USES base bytes env record protocol client storage raft metadata 
         broker env_os admin EXTERNAL yaml-cpp)
 mr_room(cli USES base bytes env record protocol client storage runtime broker env_os server
         EXTERNAL nlohmann_json::nlohmann_json CLI11::CLI11)
+
+file(WRITE ${CMAKE_BINARY_DIR}/rooms.txt "${MR_ROOMS_TABLE}")

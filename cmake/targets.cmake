@@ -13,9 +13,20 @@ if(MR_BUILD_TESTS)
       add_executable(test_${room} ${sources})
       mr_link(test_${room} ROOMS ${room})
       target_link_libraries(test_${room} PRIVATE GTest::gtest GTest::gmock GTest::gtest_main)
-      target_compile_definitions(test_${room} PRIVATE MR_TEST_DATA="${CMAKE_SOURCE_DIR}/tests/data")
+      # Relative to the root of the tree, where tests run: an absolute path would defeat the compiler cache.
+      target_compile_definitions(test_${room} PRIVATE MR_TEST_DATA="tests/data")
       set_target_properties(test_${room} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
-      add_test(NAME ${room} COMMAND test_${room})
+      add_test(NAME ${room} COMMAND test_${room} WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
     endif()
   endforeach()
+
+  # The house: who may include whom, and who may see the operating system.
+  set(house ${CMAKE_SOURCE_DIR}/tests/house)
+  add_test(NAME house_includes
+    COMMAND Python3::Interpreter ${house}/check_includes.py ${CMAKE_BINARY_DIR}/rooms.txt ${CMAKE_SOURCE_DIR})
+  add_test(NAME house_includes_can_fail COMMAND Python3::Interpreter ${house}/check_includes.py --self-test)
+  add_test(NAME house_symbols
+    COMMAND Python3::Interpreter ${house}/check_symbols.py ${CMAKE_BINARY_DIR}/rooms.txt ${CMAKE_BINARY_DIR})
+  add_test(NAME house_symbols_can_fail
+    COMMAND Python3::Interpreter ${house}/check_symbols.py --self-test ${CMAKE_CXX_COMPILER})
 endif()

@@ -38,9 +38,11 @@ uint64_t Random::next() {
   return result;
 }
 
+__extension__ typedef unsigned __int128 Wide;
+
 uint64_t Random::below(uint64_t limit) {
   MR_ASSERT(limit > 0);
-  return static_cast<uint64_t>((static_cast<unsigned __int128>(next()) * limit) >> 64);
+  return static_cast<uint64_t>((static_cast<Wide>(next()) * limit) >> 64);
 }
 
 int64_t Random::between(int64_t low, int64_t high) {
