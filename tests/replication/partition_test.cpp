@@ -1,0 +1,176 @@
+// The partition machine as stories: each line is an event, then what it caused and the state after it, compared whole.
+// Proves: the mark waits for the slowest in-sync replica and for the sync in flush mode, replies wait for the mark,
+// epochs fence, min.insync is asked before and after the append, and nothing waits for ever.
+#include <gtest/gtest.h>
+
+#include <sstream>
+
+#include "millrace/replication/partition.h"
+
+namespace millrace::replication {
+namespace {
+
+std::vector<BrokerId> ids(std::string const& text) {
+  std::vector<BrokerId> out;
+  std::stringstream in(text);
+  for (std::string one; std::getline(in, one, ',');) out.emplace_back(std::stoi(one));
+  return out;
+}
+
+// lead EPOCH REPLICAS ISR MIN START END MARK [flush] | replicas REPLICAS ISR | rules MIN end|synced | append END |
+// sync END | start OFFSET | fetch TICKET REPLICA EPOCH OFFSET | await TICKET OFFSET | give-up TICKET |
+// follow EPOCH LEADER END MARK | resign
+Event parse(std::string const& line) {
+  std::stringstream in(line);
+  std::string verb, a, b, flush;
+  in >> verb;
+  auto const number = [&] { int64_t n = 0; in >> n; return n; };
+  auto const offset = [&] { return Offset(number()); };
+  auto const epoch = [&] { return LeaderEpoch(static_cast<int32_t>(number())); };
+  if (verb == "lead") {
+    BecomeLeader event;
+    event.epoch = epoch();
+    in >> a >> b;
+    event.self = BrokerId(1);
+    event.replicas = ids(a);
+    event.in_sync_replicas = ids(b);
+    event.min_in_sync = static_cast<int32_t>(number());
+    event.log_start_offset = offset();
+    event.end_offset = offset();
+    event.synced_offset = event.end_offset;
+    event.high_watermark = offset();
+    if (in >> flush) event.counts_at = LeaderCountsAt::synced;
+    return event;
+  }
+  if (verb == "follow") {
+    BecomeFollower event;
+    event.epoch = epoch();
+    event.leader = BrokerId(static_cast<int32_t>(number()));
+    event.end_offset = offset();
+    event.high_watermark = offset();
+    return event;
+  }
+  if (verb == "replicas") { in >> a >> b; return ReplicasChanged{ids(a), ids(b)}; }
+  if (verb == "rules") {
+    auto const minimum = static_cast<int32_t>(number());
+    in >> a;
+    return RulesChanged{minimum, a == "synced" ? LeaderCountsAt::synced : LeaderCountsAt::end};
+  }
+  if (verb == "append") return Appended{offset()};
+  if (verb == "sync") return Synced{offset()};
+  if (verb == "start") return LogStartMoved{offset()};
+  if (verb == "fetch") {
+    auto const ticket = static_cast<Ticket>(number());
+    auto const replica = BrokerId(static_cast<int32_t>(number()));
+    auto const at_epoch = epoch();
+    return FollowerFetched{ticket, replica, at_epoch, offset()};
+  }
+  if (verb == "await") {
+    auto const ticket = static_cast<Ticket>(number());
+    return AwaitCommitted{ticket, offset()};
+  }
+  if (verb == "give-up") return GiveUp{static_cast<Ticket>(number())};
+  EXPECT_EQ(verb, "resign");
+  return Resign{};
+}
+
+std::string step(PartitionMachine& machine, std::string const& line, Mono now) {
+  Effects out;
+  machine.on_event(parse(line), now, out);
+  std::string text;
+  for (auto const& reply : out.replies) text += fmt::format("reply #{} {}; ", reply.ticket, name(reply.outcome));
+  for (auto const id : out.caught_up) text += fmt::format("caught-up {}; ", id);
+  if (out.mark_moved) text += "mark moved; ";
+  return text + machine.text();
+}
+
+void tell(std::vector<std::pair<std::string, std::string>> const& story) {
+  PartitionMachine machine;
+  Mono now{1s};
+  for (auto const& [event, expected] : story) {
+    EXPECT_EQ(step(machine, event, now), expected) << "after: " << event;
+    now = now + 1ms;
+  }
+}
+
+}  // namespace
+
+TEST(PartitionMachine, alone_commits_what_it_has_appended) {
+  tell({{"lead 3 1 1 1 0 10 4", "mark moved; leader epoch 3 start 0 mark 10 end 10"},
+        {"append 12", "mark moved; leader epoch 3 start 0 mark 12 end 12"},
+        {"await 1 12", "reply #1 done; leader epoch 3 start 0 mark 12 end 12"},
+        {"start 5", "leader epoch 3 start 5 mark 12 end 12"}});
+}
+
+TEST(PartitionMachine, mark_waits_for_the_slowest_in_sync_replica) {
+  tell({{"lead 1 1,2,3 1,2 1 0 0 0", "leader epoch 1 start 0 mark 0 end 0 2:-1 3?:-1"},
+        {"append 5", "leader epoch 1 start 0 mark 0 end 5 2:-1 3?:-1"},
+        {"await 1 5", "leader epoch 1 start 0 mark 0 end 5 2:-1 3?:-1 waiting #1>5"},
+        {"append 7", "leader epoch 1 start 0 mark 0 end 7 2:-1 3?:-1 waiting #1>5"},
+        {"await 2 7", "leader epoch 1 start 0 mark 0 end 7 2:-1 3?:-1 waiting #1>5 #2>7"},
+        {"fetch 9 2 1 0", "reply #9 done; leader epoch 1 start 0 mark 0 end 7 2:0 3?:-1 waiting #1>5 #2>7"},
+        // A duplicate of the first batch waits for the first batch's mark, in front of the second.
+        {"await 3 5", "leader epoch 1 start 0 mark 0 end 7 2:0 3?:-1 waiting #1>5 #3>5 #2>7"},
+        {"fetch 9 2 1 5",
+         "reply #9 done; reply #1 done; reply #3 done; mark moved; leader epoch 1 start 0 mark 5 end 7 2:5 3?:-1 waiting "
+         "#2>7"},
+        {"fetch 9 3 1 6",
+         "reply #9 done; caught-up 3; leader epoch 1 start 0 mark 5 end 7 2:5 3?:6 waiting #2>7"},
+        {"replicas 1,2,3 1,2,3", "leader epoch 1 start 0 mark 5 end 7 2:5 3:6 waiting #2>7"},
+        {"fetch 9 2 1 7", "reply #9 done; mark moved; leader epoch 1 start 0 mark 6 end 7 2:7 3:6 waiting #2>7"},
+        {"replicas 1,2,3 1,2", "reply #2 done; mark moved; leader epoch 1 start 0 mark 7 end 7 2:7 3?:6"}});
+}
+
+TEST(PartitionMachine, flush_mode_counts_the_leader_at_its_synced_end) {
+  tell({{"lead 1 1 1 1 0 0 0 flush", "leader epoch 1 start 0 mark 0 end 0 synced 0"},
+        {"append 4", "leader epoch 1 start 0 mark 0 end 4 synced 0"},
+        {"await 1 4", "leader epoch 1 start 0 mark 0 end 4 synced 0 waiting #1>4"},
+        {"append 6", "leader epoch 1 start 0 mark 0 end 6 synced 0 waiting #1>4"},
+        {"sync 4", "reply #1 done; mark moved; leader epoch 1 start 0 mark 4 end 6 synced 4"},
+        {"sync 2", "leader epoch 1 start 0 mark 4 end 6 synced 4"},
+        {"rules 1 end", "mark moved; leader epoch 1 start 0 mark 6 end 6"}});
+}
+
+TEST(PartitionMachine, epochs_fence_and_a_new_one_refuses_who_waits) {
+  tell({{"lead 4 1,2 1,2 1 0 3 2", "mark moved; leader epoch 4 start 0 mark 2 end 3 2:-1"},
+        {"await 1 3", "leader epoch 4 start 0 mark 2 end 3 2:-1 waiting #1>3"},
+        {"fetch 2 2 3 3", "reply #2 fenced_leader_epoch; leader epoch 4 start 0 mark 2 end 3 2:-1 waiting #1>3"},
+        {"fetch 2 2 5 3", "reply #2 unknown_leader_epoch; leader epoch 4 start 0 mark 2 end 3 2:-1 waiting #1>3"},
+        {"fetch 2 7 4 3", "reply #2 not_a_replica; leader epoch 4 start 0 mark 2 end 3 2:-1 waiting #1>3"},
+        {"fetch 2 2 4 9", "reply #2 offset_out_of_range; leader epoch 4 start 0 mark 2 end 3 2:-1 waiting #1>3"},
+        {"lead 3 1 1 1 0 3 2", "leader epoch 4 start 0 mark 2 end 3 2:-1 waiting #1>3"},
+        // What the follower had under the old epoch says nothing about the new one.
+        {"lead 5 1,2 1,2 1 0 3 2", "reply #1 not_leader; leader epoch 5 start 0 mark 2 end 3 2:-1"},
+        {"await 2 3", "leader epoch 5 start 0 mark 2 end 3 2:-1 waiting #2>3"},
+        {"follow 6 2 2 2", "reply #2 not_leader; mark moved; follower epoch 6 start 0 mark 2 end 2"},
+        {"await 3 2", "reply #3 not_leader; follower epoch 6 start 0 mark 2 end 2"},
+        {"fetch 4 2 6 2", "reply #4 not_leader; follower epoch 6 start 0 mark 2 end 2"}});
+}
+
+TEST(PartitionMachine, min_in_sync_holds_the_mark) {
+  tell({{"lead 1 1,2 1,2 2 0 0 0", "leader epoch 1 start 0 mark 0 end 0 2:-1"},
+        {"append 2", "leader epoch 1 start 0 mark 0 end 2 2:-1"},
+        {"await 1 2", "leader epoch 1 start 0 mark 0 end 2 2:-1 waiting #1>2"},
+        {"replicas 1,2 1", "leader epoch 1 start 0 mark 0 end 2 2?:-1 waiting #1>2"},
+        {"fetch 9 2 1 2", "reply #9 done; caught-up 2; leader epoch 1 start 0 mark 0 end 2 2?:2 waiting #1>2"},
+        {"give-up 1", "reply #1 timed_out; leader epoch 1 start 0 mark 0 end 2 2?:2"},
+        {"replicas 1,2 1,2", "mark moved; leader epoch 1 start 0 mark 2 end 2 2:2"}});
+  // Fewer replicas than the rule asks for: all of them are enough.
+  tell({{"lead 1 1 1 2 0 0 0", "leader epoch 1 start 0 mark 0 end 0"},
+        {"append 2", "mark moved; leader epoch 1 start 0 mark 2 end 2"}});
+}
+
+TEST(PartitionMachine, a_write_for_all_replicas_needs_enough_of_them) {
+  PartitionMachine machine;
+  EXPECT_EQ(machine.may_append(false), Outcome::not_leader);
+  step(machine, "lead 1 1,2 1 2 0 0 0", Mono{});
+  EXPECT_EQ(machine.may_append(true), Outcome::not_enough_replicas);
+  EXPECT_EQ(machine.may_append(false), Outcome::done);
+  EXPECT_EQ(machine.check_epoch(LeaderEpoch(0)), Outcome::fenced_leader_epoch);
+  EXPECT_EQ(machine.check_epoch(LeaderEpoch(2)), Outcome::unknown_leader_epoch);
+  EXPECT_EQ(machine.check_epoch(kNoLeaderEpoch), Outcome::done);
+  step(machine, "resign", Mono{});
+  EXPECT_EQ(machine.check_epoch(kNoLeaderEpoch), Outcome::not_leader);
+}
+
+}  // namespace millrace::replication
