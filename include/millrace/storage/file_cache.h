@@ -1,0 +1,73 @@
+// A bounded cache of open descriptors, one per node. A file may be evicted while it has unsynced bytes and is
+// reopened for its sync; that is why a recovery point advances only after a sync of the whole file system.
+#pragma once
+#include <cstdint>
+#include <list>
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "millrace/base/result.h"
+#include "millrace/env/disk.h"
+
+namespace millrace::storage {
+
+class FileCache;
+
+// One file that the cache may hold open. Owned by a segment; outlived by the cache and by the disk.
+class CachedFile {
+ public:
+  CachedFile(FileCache& cache, std::string path);
+  ~CachedFile();
+  CachedFile(CachedFile const&) = delete;
+  CachedFile& operator=(CachedFile const&) = delete;
+
+  // Opens the file if it is not open and returns it; it stays open as long as the pointer is held. Any thread;
+  // blocks when it must be opened.
+  Result<std::shared_ptr<env::File>> acquire();
+  // The file if it is open already, else null. Never blocks for the disk.
+  std::shared_ptr<env::File> acquire_if_open();
+  // Gives the cache a file that was just created.
+  void adopt(std::shared_ptr<env::File> file);
+  // Forgets the descriptor (file removed, or renamed: with the new path).
+  void drop();
+  void rename_to(std::string path);
+  std::string path() const;
+
+ private:
+  friend class FileCache;
+  FileCache& cache_;
+  std::string path_;                       // the cache's mutex guards all of this
+  std::shared_ptr<env::File> file_;
+  std::list<CachedFile*>::iterator place_{};
+};
+
+class FileCache {
+ public:
+  // `descriptors_max`: most files open through this cache at once, regions in flight included. At least 16.
+  FileCache(env::Disk& disk, size_t descriptors_max);
+  FileCache(FileCache const&) = delete;
+  FileCache& operator=(FileCache const&) = delete;
+
+  env::Disk& disk() { return disk_; }
+  size_t descriptors_max() const { return descriptors_max_; }
+  size_t open_count() const;
+
+  // Regions of all responses may hold at most half of the descriptors. False: none is left.
+  bool take_lease();
+  void return_lease();
+  size_t lease_count() const;
+
+ private:
+  friend class CachedFile;
+  void insert_locked(CachedFile& file, std::shared_ptr<env::File> opened);
+  std::shared_ptr<env::File> evict_locked();
+
+  env::Disk& disk_;
+  size_t const descriptors_max_;
+  mutable std::mutex mutex_;
+  std::list<CachedFile*> recent_;  // most recently used first
+  size_t lease_count_ = 0;
+};
+
+}  // namespace millrace::storage

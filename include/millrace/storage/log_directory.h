@@ -1,0 +1,140 @@
+// One entry of log.dirs: its identity and lock, the partitions in it, checkpoints, background write-out, and whether
+// it is in service. All calls may be made from any thread; those marked *blocks* wait for the disk.
+#pragma once
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "millrace/base/hooks.h"
+#include "millrace/base/ids.h"
+#include "millrace/base/log.h"
+#include "millrace/base/result.h"
+#include "millrace/base/time.h"
+#include "millrace/base/units.h"
+#include "millrace/env/disk.h"
+#include "millrace/storage/file_cache.h"
+#include "millrace/storage/log_config.h"
+
+namespace millrace::storage {
+
+class PartitionLog;
+class PlainLog;
+
+inline constexpr std::string_view kClusterMetadataTopic = "__cluster_metadata";
+
+// How the last owner of the directory ended. Only `machine_lost` may have lost bytes that were written.
+enum class PreviousStop { first_start, clean, process_killed, machine_lost };
+
+struct LogDirectoryOptions {
+  std::string path;
+  std::optional<std::string> cluster_id;  // none: what meta.properties says; a directory without it then refuses
+  BrokerId node_id;
+  DirectoryId fresh_directory_id;         // for a directory that has none; not zero, not one of the reserved ids
+  std::string boot_id;
+  Wall now;                               // for the date in meta.properties
+  int64_t low_space_bytes = 1_GiB;        // below this many free bytes Produce is refused
+  int64_t preallocate_bytes = 64_MiB;     // largest step in which blocks are reserved; 0: none
+  Duration flush_interval = 1s;           // longest time that bytes stay unsynced ...
+  int64_t flush_bytes = 64_MiB;           // ... and most of them per partition
+  Duration checkpoint_interval = 5s;      // high watermarks
+  bool keeps_cut_bytes = true;            // a tail cut after a lost machine stays in a side file
+  Logger* log = &Logger::none();
+  Hooks* hooks = &Hooks::none();
+};
+
+struct PartitionDirectory {
+  std::string name;                       // of the directory
+  TopicPartition topic_partition;
+  std::optional<TopicId> topic_id;        // from partition.metadata
+  bool is_future{};                       // `-future`: a replica moving in from another directory
+};
+
+class LogDirectory {
+ public:
+  // *blocks* Locks the directory, makes it if it is missing, checks identity. invalid: another cluster's, node's or
+  // version's directory, or one in use; nothing was changed then. Removes the clean-stop mark, durably.
+  static Result<std::unique_ptr<LogDirectory>> open(env::Disk& disk, FileCache& files, LogDirectoryOptions options);
+  ~LogDirectory();
+  LogDirectory(LogDirectory const&) = delete;
+  LogDirectory& operator=(LogDirectory const&) = delete;
+
+  std::string const& path() const { return options_.path; }
+  DirectoryId directory_id() const { return directory_id_; }
+  std::string const& cluster_id() const { return cluster_id_; }
+  PreviousStop previous_stop() const { return previous_stop_; }
+  std::optional<int64_t> previous_broker_epoch() const { return previous_broker_epoch_; }  // of a clean stop
+
+  // *blocks* Partition directories, the metadata log left out. Finishes the removal of `-delete` directories later
+  // (remove_deleted_step). invalid: a directory name that no broker writes.
+  Result<std::vector<PartitionDirectory>> partitions();
+
+  // *blocks* exists: there is one already.
+  Result<std::shared_ptr<PartitionLog>> create_log(TopicPartition const& partition, TopicId topic_id,
+                                                   LogConfig const& config, Wall now);
+  // *blocks* Recovers. corrupt: bytes below the recovery point, or above it after a mere process kill, fail their
+  // check and valid ones follow: nothing was cut, the replica must be repaired from a peer. Others are unaffected.
+  Result<std::shared_ptr<PartitionLog>> open_log(PartitionDirectory const& directory, LogConfig const& config, Wall now);
+  // *blocks* Renames the directory to `TOPIC-PARTITION.UUID-delete`, so that it is gone at once, and durably. The log
+  // object answers reads that are under way; it must not be appended to any more.
+  Status delete_log(PartitionLog& log, Uuid suffix);
+  Status delete_stray(PartitionDirectory const& directory, Uuid suffix);
+  // *blocks* Unlinks one renamed directory's files. False: none is left.
+  Result<bool> remove_deleted_step();
+
+  // ---- Background work: a driver calls these as pool jobs
+
+  // *blocks* Syncs what is due by age or size, advances recovery points and writes the checkpoints that changed.
+  // Returns when it wants to be called again. Call about every 100 ms while appends go on.
+  Result<Mono> flush_step(Mono now);
+  // *blocks* Everything, at once.
+  Status flush_all();
+  // *blocks* Reads the free space and sets is_low_on_space().
+  Status check_space();
+  // *blocks* High watermarks and log starts.
+  Status write_checkpoints();
+  // *blocks* The last call: close_cleanly() of every log must have succeeded; writes checkpoints and then the
+  // clean-stop mark with this node's broker epoch.
+  Status stop_cleanly(int64_t broker_epoch);
+
+  // ---- State
+
+  bool is_offline() const { return is_offline_.load(std::memory_order_acquire); }
+  std::string offline_reason() const;
+  // First call wins: every later operation here fails with ErrorKind::io; `on_offline` runs once, on this thread.
+  void mark_offline(std::string reason);
+  void set_offline_handler(std::function<void(std::string const& reason)> on_offline);
+  bool is_low_on_space() const { return is_low_on_space_.load(std::memory_order_relaxed); }
+
+  env::Disk& disk() { return disk_; }
+  FileCache& files() { return files_; }
+  LogDirectoryOptions const& options() const { return options_; }
+
+ private:
+  friend class PartitionLog;
+  friend class PlainLog;
+  struct Body;
+  LogDirectory(env::Disk& disk, FileCache& files, LogDirectoryOptions options);
+
+  env::Disk& disk_;
+  FileCache& files_;
+  LogDirectoryOptions options_;
+  DirectoryId directory_id_{};
+  std::string cluster_id_;
+  PreviousStop previous_stop_ = PreviousStop::first_start;
+  std::optional<int64_t> previous_broker_epoch_;
+  std::atomic<bool> is_offline_{false};
+  std::atomic<bool> is_low_on_space_{false};
+  std::unique_ptr<Body> body_;
+};
+
+// `name` as a topic and partition, or none: the last '-' separates them.
+std::optional<TopicPartition> parse_partition_directory_name(std::string_view name);
+
+}  // namespace millrace::storage
