@@ -12,7 +12,7 @@ namespace millrace::broker {
 class Broker final : public net::Handler {
  public:
   // Everything outlives the broker; net stops delivering before it is destroyed. One ThreadState per reactor.
-  Broker(env::Env& env, NodeConfig config, runtime::PartitionManager& partitions,
+  Broker(env::Env& env, NodeConfig config, runtime::RunLists& run_lists, runtime::PartitionManager& partitions,
          runtime::ControllerClient& controller, ImagePtr first_image);
   ~Broker() override;
 

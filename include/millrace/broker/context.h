@@ -2,7 +2,7 @@
 #pragma once
 #include <cstdint>
 #include <memory>
-#include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -15,6 +15,7 @@
 #include "millrace/env/env.h"
 #include "millrace/env/response.h"
 #include "millrace/net/handler.h"
+#include "millrace/protocol/message.h"
 
 namespace millrace::metadata {
 class Image;
@@ -22,6 +23,8 @@ class Image;
 namespace millrace::runtime {
 class PartitionManager;
 class ControllerClient;
+class RunList;
+class RunLists;
 }  // namespace millrace::runtime
 
 namespace millrace::broker {
@@ -61,6 +64,7 @@ struct NodeConfig {
 // What belongs to one reactor thread. Only that thread touches it.
 struct ThreadState {
   env::Reactor* reactor{};
+  runtime::RunList* run_list{};
   ImagePtr image;  // the thread's copy; replaced by post (Broker::publish)
 };
 
@@ -69,18 +73,11 @@ struct Services {
   env::Env& env;
   NodeConfig const& config;
   RoutingTable const& routes;
+  runtime::RunLists& run_lists;
   runtime::PartitionManager& partitions;
   runtime::ControllerClient& controller;  // where changes of metadata go; a plain call when it is this process
   FetchSessions& fetch_sessions;
   Logger& log() const { return env.log(); }
-};
-
-// The first fields of every request.
-struct RequestHead {
-  int16_t api_key{};
-  int16_t api_version{};
-  int32_t correlation_id{};
-  std::optional<std::string_view> client_id;  // view of the frame
 };
 
 // The broker's own part of a connection; hangs off ConnectionInfo::handler_state.
@@ -94,11 +91,13 @@ struct ConnectionState {
 class RequestContext {
  public:
   RequestContext(Services& services, ThreadState& thread, std::shared_ptr<net::ConnectionInfo> connection,
-                 SharedBytes frame, RequestHead head, ByteView body, Mono arrived, std::unique_ptr<net::Answer> answer);
+                 SharedBytes frame, Mono arrived, std::unique_ptr<net::Answer> answer);
   ~RequestContext();  // dropping it unanswered closes the connection
+  RequestContext(RequestContext const&) = delete;
+  RequestContext& operator=(RequestContext const&) = delete;
 
-  RequestHead const& head() const { return head_; }
-  int16_t version() const { return head_.api_version; }
+  protocol::RequestHeader const& header() const { return header_; }
+  int16_t version() const { return header_.request_api_version; }
   Services& services() { return services_; }
   ThreadState& thread() { return thread_; }
   net::ConnectionInfo& connection() { return *connection_; }
@@ -111,29 +110,46 @@ class RequestContext {
   ImagePtr const& image_ptr() const { return image_; }
   std::string log_name() const;  // "Fetch v17 from 10.0.0.1:5512", for log lines
 
-  // The body as a message of this request's version: views of the frame, arrays in arena(). Null when the bytes do
+  // Reads the header; false: the bytes are none, or the API is unknown. Called once, before the handler.
+  bool read_header();
+  // The body as a message of this request's version: views of the frame, arrays in arena(). False when the bytes do
   // not decode; the connection has been told to close then. Trailing bytes are ignored, as Kafka does.
-  template <class Request>
-  Request* decode();
+  template <protocol::Message M>
+  bool decode(M& out) { return decode(M::table(), &out); }
 
   // Answers with a message at this request's version. Exactly one of these is called, once.
-  template <class Response>
-  void reply(Response const& response, Duration throttle = Duration::zero());
-  void reply_chunks(env::Response response, Duration throttle = Duration::zero());
-  void reply_nothing();  // acks=0
+  template <protocol::Message M>
+  void reply(M const& response, Duration throttle = Duration::zero()) { reply(M::table(), &response, {}, throttle); }
+  // The same, with what belongs into the record slots of the response, by slot index; empty chunks are left out.
+  template <protocol::Message M>
+  void reply(M const& response, std::span<env::Chunk> slots, Duration throttle = Duration::zero()) {
+    reply(M::table(), &response, slots, throttle);
+  }
+  // In another form than the request asks for: ApiVersions of a version that we do not know.
+  template <protocol::Message M>
+  void reply_at(int16_t version, int16_t header_version, M const& response) {
+    reply_as(M::table(), &response, version, header_version, {}, Duration::zero());
+  }
+  void reply_nothing(Duration throttle = Duration::zero());  // acks=0
   void close(std::string reason);
-  net::Answer& answer() { return *answer_; }
+  void let_next_produce_start() { answer_->let_next_produce_start(); }
 
  private:
+  bool decode(protocol::MessageTable const& table, void* out);
+  void reply(protocol::MessageTable const& table, void const* response, std::span<env::Chunk> slots, Duration throttle);
+  void reply_as(protocol::MessageTable const& table, void const* response, int16_t at_version, int16_t header_version,
+                std::span<env::Chunk> slots, Duration throttle);
+
   Services& services_;
   ThreadState& thread_;
   std::shared_ptr<net::ConnectionInfo> connection_;
   SharedBytes frame_;
-  RequestHead head_;
-  ByteView body_;
+  protocol::RequestHeader header_;
+  Reader in_;
   Mono arrived_;
   ImagePtr image_;
   std::unique_ptr<net::Answer> answer_;
+  Arena request_arena_;  // bounded by the frame
   Arena arena_;
 };
 

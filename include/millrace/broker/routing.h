@@ -1,5 +1,5 @@
-// The one table of what is served: which API at which versions on which listener, and who answers it. ApiVersions is
-// made from it, so an API that is not in it does not exist for a client.
+// The one table of what is served: which API, on which listeners, and who answers it. Versions come from the message
+// descriptions. ApiVersions is made from this table, so an API that is not in it does not exist for a client.
 #pragma once
 #include <array>
 #include <cstdint>
@@ -9,29 +9,11 @@
 
 namespace millrace::broker {
 
-struct ServedVersions {
-  int16_t lowest{};
-  int16_t highest{};
-};
-
-enum RouteFlag : uint32_t {
-  kNoFlags = 0,
-  // A lower version is advertised than is served: a request below `versions.lowest` closes the connection, but
-  // librdkafka looks for the advertised one before it compresses (Produce says 0 and serves 3).
-  kAdvertisedFromZero = 1u << 0,
-  // Works before authentication.
-  kBeforeAuthentication = 1u << 1,
-};
-
 struct Route {
-  int16_t api_key{};
-  ServedVersions versions;
-  uint8_t listeners{};  // of ListenerKind
+  ApiKey key{};
   HandlerFunction handle{};
-  uint32_t flags = kNoFlags;
-
-  bool is_on(ListenerKind kind) const { return (listeners & static_cast<uint8_t>(kind)) != 0; }
-  bool serves(int16_t version) const { return version >= versions.lowest && version <= versions.highest; }
+  // Listeners on which we do not serve it yet although Kafka does; of ListenerKind.
+  uint8_t except_on = 0;
 };
 
 class RoutingTable {

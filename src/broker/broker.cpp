@@ -1,0 +1,85 @@
+#include "millrace/broker/broker.h"
+
+#include <atomic>
+
+#include "fetch_sessions.h"
+#include "millrace/runtime/driver.h"
+
+namespace millrace::broker {
+
+Broker::Broker(env::Env& env, NodeConfig config, runtime::RunLists& run_lists, runtime::PartitionManager& partitions,
+               runtime::ControllerClient& controller, ImagePtr first_image)
+    : config_(std::move(config)),
+      fetch_sessions_(std::make_unique<FetchSessions>(static_cast<size_t>(config_.fetch_session_count_max))),
+      services_{env, config_, RoutingTable::product(), run_lists, partitions, controller, *fetch_sessions_} {
+  for (size_t i = 0; i <= env.reactor_count(); ++i) {
+    auto& reactor = i < env.reactor_count() ? env.reactor(i) : env.control_reactor();
+    threads_.push_back(std::make_unique<ThreadState>(ThreadState{&reactor, &run_lists.of(reactor), first_image}));
+  }
+}
+
+Broker::~Broker() = default;
+
+ThreadState& Broker::thread_of(env::Reactor& reactor) {
+  for (auto& thread : threads_) {
+    if (thread->reactor == &reactor) return *thread;
+  }
+  MR_ASSERT(false && "a reactor of another node");
+  return *threads_.front();
+}
+
+void Broker::on_request(net::Request request, std::unique_ptr<net::Answer> answer) {
+  auto& connection = *request.connection;
+  if (connection.handler_state == nullptr) {
+    auto fresh = std::make_shared<ConnectionState>();
+    fresh->thread = &thread_of(*connection.reactor);
+    for (auto const& listener : config_.listeners) {
+      if (listener.name == connection.listener_name) fresh->listener_kind = listener.kind;
+    }
+    connection.handler_state = std::move(fresh);
+  }
+  auto& state = *static_cast<ConnectionState*>(connection.handler_state.get());
+
+  auto const prefix = protocol::peek_request(request.frame.view());
+  if (!prefix.ok()) return answer->close(prefix.error().message);
+  auto const* route = services_.routes.find(prefix->api_key, state.listener_kind);
+  if (route == nullptr) {
+    return answer->close(fmt::format("API {} is not served on listener {}", prefix->api_key, connection.listener_name));
+  }
+  // ApiVersions looks at its version itself: a client with a newer one must get an answer.
+  auto const& info = protocol::api_info(route->key);
+  if (!info.valid.contains(prefix->api_version) && route->key != ApiKey::api_versions) {
+    return answer->close(fmt::format("{} v{} is not served", info.name, prefix->api_version));
+  }
+  auto context = std::make_unique<RequestContext>(services_, *state.thread, std::move(request.connection),
+                                                  std::move(request.frame), request.arrived, std::move(answer));
+  if (!context->read_header()) return context->close("the request header cannot be read");
+  route->handle(std::move(context));
+}
+
+void Broker::on_connection_closed(net::ConnectionInfo const&) {}
+
+int64_t Broker::request_bytes_max(net::ConnectionInfo const&) const { return config_.request_bytes_max; }
+
+bool Broker::may_overlap(ByteView frame_start) const {
+  auto const prefix = protocol::peek_request(frame_start);
+  return prefix.ok() && prefix->api_key == static_cast<int16_t>(ApiKey::produce);
+}
+
+void Broker::publish(ImagePtr image, env::Reactor& back, Task done) {
+  struct Countdown {
+    std::atomic<size_t> left;
+    env::Reactor& back;
+    Task done;
+  };
+  auto countdown = std::make_shared<Countdown>(threads_.size(), back, std::move(done));
+  for (auto& thread : threads_) {
+    thread->reactor->post([countdown, image, state = thread.get()] {
+      state->image = image;
+      if (countdown->left.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
+      countdown->back.post(std::move(countdown->done));
+    });
+  }
+}
+
+}  // namespace millrace::broker
