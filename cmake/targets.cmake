@@ -20,6 +20,13 @@ if(MR_BUILD_TESTS)
     endif()
   endforeach()
 
+  if(TARGET test_record)
+    # The vectors are checked by what the mr-vectors program checks them with.
+    target_sources(test_record PRIVATE ${CMAKE_SOURCE_DIR}/tools/mr-vectors/batches.cpp)
+    target_include_directories(test_record PRIVATE ${CMAKE_SOURCE_DIR}/tools/mr-vectors)
+    target_link_libraries(test_record PRIVATE nlohmann_json::nlohmann_json)
+  endif()
+
   # The house: who may include whom, and who may see the operating system.
   set(house ${CMAKE_SOURCE_DIR}/tests/house)
   add_test(NAME house_includes
