@@ -63,7 +63,7 @@ class Connection {
 
 struct ListenOptions {
   SocketAddress address;
-  std::string congestion_control;  // empty: the system's
+  std::string congestion_control{};  // empty: the system's
   int backlog = 512;
   int send_buffer_bytes = -1;     // -1: the system tunes it
   int receive_buffer_bytes = -1;
