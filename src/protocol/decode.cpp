@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "millrace/bytes/text.h"
 #include "millrace/protocol/codec.h"
 
 namespace millrace::protocol {
@@ -53,7 +54,20 @@ class Decoder {
     }
     if (length > 0x7fff) return fail(step, "a string over 32767 bytes");
     out = as_text(in_.bytes(static_cast<size_t>(length)));
-    return in_.ok() || fail(step, "ends too early");
+    if (!in_.ok()) return fail(step, "ends too early");
+    return is_utf8(*out) || repair(step, *out);
+  }
+  // Kafka reads text into Java strings, so a client that sends malformed UTF-8 gets replacement characters back.
+  bool repair(Step const& step, Str& text) {
+    auto const repaired = replace_malformed_utf8(text);
+    auto* const memory = static_cast<char*>(arena_.try_allocate(repaired.size(), 1));
+    if (memory == nullptr) {
+      over_limit_ = true;
+      return fail(step, "more memory than allowed");
+    }
+    std::memcpy(memory, repaired.data(), repaired.size());
+    text = {memory, repaired.size()};
+    return true;
   }
   bool binary(Step const& step, std::optional<ByteView>& out) {
     auto const length = length32(step.compact);

@@ -331,9 +331,13 @@ class Encoder {
 
 }  // namespace
 
+bool equal_field(Field const& field, void const* a, void const* b) {
+  return value_equal(field.kind, field, static_cast<std::byte const*>(a), static_cast<std::byte const*>(b));
+}
+
 bool equal(StructTable const& structure, void const* a, void const* b) {
   return std::all_of(structure.fields().begin(), structure.fields().end(), [&](Field const& field) {
-    return value_equal(field.kind, field, static_cast<std::byte const*>(a) + field.offset,
+    return equal_field(field, static_cast<std::byte const*>(a) + field.offset,
                        static_cast<std::byte const*>(b) + field.offset);
   });
 }

@@ -63,10 +63,8 @@ class Connection {
 
 struct ListenOptions {
   SocketAddress address;
-  std::string congestion_control{};  // empty: the system's
+  std::string congestion_control;  // empty: the system's
   int backlog = 512;
-  int send_buffer_bytes = -1;     // -1: the system tunes it
-  int receive_buffer_bytes = -1;
 };
 
 class Listener {
@@ -76,8 +74,7 @@ class Listener {
   virtual void pause(bool on) = 0;
 };
 
-// Called on the reactor that the connection was dealt to. Connections on their way when the listener goes may still
-// come, so the handler owns what it uses.
+// Called on the reactor that the connection was dealt to.
 using AcceptHandler = std::function<void(std::unique_ptr<Connection>)>;
 
 class Network {
@@ -85,7 +82,7 @@ class Network {
   virtual ~Network() = default;
   // Connections are dealt out round robin over the environment's reactors.
   virtual Result<std::unique_ptr<Listener>> listen(ListenOptions const& options, AcceptHandler handler) = 0;
-  // Any thread. Resolves `host`, connects until `deadline`, calls back on `reactor`.
+  // Resolves `host`, connects within `deadline`, calls back on `reactor`.
   virtual void connect(Reactor& reactor, std::string const& host, uint16_t port, Mono deadline,
                        Callback<void(Result<std::unique_ptr<Connection>>)> done) = 0;
 };

@@ -60,5 +60,6 @@ void encode(MessageTable const& table, void const* object, int16_t version, Writ
 
 // Deep equality of two objects described by `structure`, over all fields of all versions.
 bool equal(StructTable const& structure, void const* a, void const* b);
+bool equal_field(Field const& field, void const* a, void const* b);  // addresses of the field itself
 
 }  // namespace millrace::protocol
