@@ -6,6 +6,7 @@ endif()
 if(MR_BUILD_TESTS)
   enable_testing()
   include(GoogleTest)
+  include(${CMAKE_SOURCE_DIR}/tests/sim/CMakeLists.txt)
   # One test program a room: tests/<room>/*_test.cpp.
   foreach(room ${MR_ROOMS})
     file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/${room}/*.cpp)
@@ -13,6 +14,9 @@ if(MR_BUILD_TESTS)
       add_executable(test_${room} ${sources})
       mr_link(test_${room} ROOMS ${room})
       target_link_libraries(test_${room} PRIVATE GTest::gtest GTest::gmock GTest::gtest_main)
+      if(room MATCHES "^(storage|client|runtime|net|broker)$")
+        target_link_libraries(test_${room} PRIVATE mr_sim_env)  # #include "sim/disk.h", "sim/world.h"
+      endif()
       # Relative to the root of the tree, where tests run: an absolute path would defeat the compiler cache.
       target_compile_definitions(test_${room} PRIVATE MR_TEST_DATA="tests/data")
       set_target_properties(test_${room} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)

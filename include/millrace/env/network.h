@@ -63,8 +63,10 @@ class Connection {
 
 struct ListenOptions {
   SocketAddress address;
-  std::string congestion_control;  // empty: the system's
+  std::string congestion_control{};  // empty: the system's
   int backlog = 512;
+  int send_buffer_bytes = -1;     // -1: the system tunes it
+  int receive_buffer_bytes = -1;
 };
 
 class Listener {
@@ -74,7 +76,8 @@ class Listener {
   virtual void pause(bool on) = 0;
 };
 
-// Called on the reactor that the connection was dealt to.
+// Called on the reactor that the connection was dealt to. Connections on their way when the listener goes may still
+// come, so the handler owns what it uses.
 using AcceptHandler = std::function<void(std::unique_ptr<Connection>)>;
 
 class Network {
@@ -82,7 +85,7 @@ class Network {
   virtual ~Network() = default;
   // Connections are dealt out round robin over the environment's reactors.
   virtual Result<std::unique_ptr<Listener>> listen(ListenOptions const& options, AcceptHandler handler) = 0;
-  // Resolves `host`, connects within `deadline`, calls back on `reactor`.
+  // Any thread. Resolves `host`, connects until `deadline`, calls back on `reactor`.
   virtual void connect(Reactor& reactor, std::string const& host, uint16_t port, Mono deadline,
                        Callback<void(Result<std::unique_ptr<Connection>>)> done) = 0;
 };

@@ -1,0 +1,15 @@
+// What concerns the whole process. Called by main before any thread exists.
+#pragma once
+
+namespace millrace::env_os {
+
+// SIGTERM, SIGINT and SIGHUP only reach wait_for_stop_signal() from here on.
+void hold_stop_signals();
+// Blocks until one of them comes; returns its number.
+int wait_for_stop_signal();
+
+// Keeps big buffers on the heap instead of mapping and unmapping them each time, and gives memory back only in large
+// pieces.
+void tune_allocator();
+
+}  // namespace millrace::env_os

@@ -1,0 +1,111 @@
+#include "reactor.h"
+
+#include <pthread.h>
+
+#include <boost/asio/post.hpp>
+
+#include "millrace/base/assert.h"
+
+namespace millrace::env_os {
+
+OsReactor::OsReactor(std::string name, std::chrono::steady_clock::time_point epoch)
+    : name_(std::move(name)), epoch_(epoch), work_(boost::asio::make_work_guard(context_)), alarm_(context_) {}
+
+OsReactor::~OsReactor() { MR_ASSERT(!thread_.joinable()); }
+
+void OsReactor::start() {
+  thread_ = std::thread([this] { run(); });
+}
+
+void OsReactor::stop() {
+  stopping_ = true;
+  context_.stop();
+}
+
+void OsReactor::join() {
+  if (thread_.joinable()) thread_.join();
+}
+
+Mono OsReactor::now() const { return {std::chrono::steady_clock::now() - epoch_}; }
+
+// What many threads post between two turns is one handler of the loop, so that it is woken once.
+void OsReactor::post(Task task) {
+  bool first = false;
+  {
+    std::lock_guard const lock(inbox_mutex_);
+    first = inbox_.empty();
+    inbox_.push_back(std::move(task));
+  }
+  if (first) boost::asio::post(context_, [this] { drain_inbox(); });
+}
+
+void OsReactor::drain_inbox() {
+  {
+    std::lock_guard const lock(inbox_mutex_);
+    inbox_running_.swap(inbox_);
+  }
+  for (auto& task : inbox_running_) std::move(task)();
+  inbox_running_.clear();
+}
+
+void OsReactor::at_turn_end(Task task) {
+  MR_ASSERT(is_current());
+  turn_end_.push_back(std::move(task));
+}
+
+int64_t OsReactor::tick_of(Mono when) const {
+  constexpr auto kTick = Duration(1ms);
+  return (when.since_start.count() / kTick.count()) + (when.since_start.count() % kTick.count() != 0 ? 1 : 0);
+}
+
+env::TimerId OsReactor::call_at(Mono when, Task task) {
+  MR_ASSERT(is_current());
+  auto const timer = wheel_.add(tick_of(when), std::move(task));
+  arm();
+  return timer;
+}
+
+void OsReactor::cancel(env::TimerId timer) {
+  MR_ASSERT(is_current());
+  wheel_.cancel(timer);  // the alarm stays: waking once for nothing is cheaper than setting it each time
+}
+
+void OsReactor::arm() {
+  auto const next = wheel_.next_tick();
+  if (!next || (armed_tick_ && *armed_tick_ <= *next)) return;
+  armed_tick_ = next;
+  alarm_.expires_at(epoch_ + std::chrono::milliseconds(*next));
+  alarm_.async_wait([this](boost::system::error_code const& error) {
+    if (!error) on_alarm();
+  });
+}
+
+void OsReactor::on_alarm() {
+  armed_tick_.reset();
+  auto const tick = to_ms(now().since_start);
+  while (auto task = wheel_.take_due(tick)) std::move(task)();
+  arm();
+}
+
+void OsReactor::run() {
+  thread_id_ = std::this_thread::get_id();
+  pthread_setname_np(pthread_self(), name_.substr(0, 15).c_str());
+  while (!stopping_) {
+    if (turn_end_.empty()) context_.run_one();
+    if (turn_end_.empty()) continue;
+    for (int handled = 1; handled < kHandlersPerTurnMax && context_.poll_one() != 0; ++handled) {
+    }
+    run_turn_end();
+  }
+  thread_id_ = std::thread::id();
+}
+
+void OsReactor::run_turn_end() {
+  for (int round = 0; round < kTurnEndRoundsMax && !turn_end_.empty(); ++round) {
+    turn_end_running_.swap(turn_end_);
+    for (auto& task : turn_end_running_) std::move(task)();
+    turn_end_running_.clear();
+  }
+}
+
+}  // namespace millrace::env_os
