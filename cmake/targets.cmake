@@ -6,6 +6,7 @@ endif()
 if(MR_BUILD_TESTS)
   enable_testing()
   include(GoogleTest)
+  include(${CMAKE_SOURCE_DIR}/tests/checker/CMakeLists.txt)
   include(${CMAKE_SOURCE_DIR}/tests/sim/CMakeLists.txt)
   # One test program a room: tests/<room>/*_test.cpp.
   foreach(room ${MR_ROOMS})

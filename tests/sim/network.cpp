@@ -96,14 +96,15 @@ void SimConnection::send(env::Response response) {
     Link::Piece piece;
     if (auto* region = std::get_if<env::FileRegion>(&chunk)) {
       if (region->bytes == 0) continue;
-      // Registered per response, as one lease may be sent twice; the link is the sender's name.
+      auto held = std::make_shared<Link::HeldLease>();
       auto* const network = &world_network();
-      auto weak = link_->weak_from_this();
-      bool const may_send = region->lease->register_sender(link_.get(), [network, weak, side = side_] {
-        if (auto link = weak.lock()) network->revoke(*link, side);
-      });
+      bool const may_send = region->lease->register_sender(
+          held.get(), [network, weak = link_->weak_from_this(), side = side_] {
+            if (auto link = weak.lock()) network->revoke(*link, side);
+          });
       if (!may_send) return world_network().revoke(*link_, side_);
-      piece.lease = std::move(region->lease);
+      held->lease = std::move(region->lease);
+      piece.held = std::move(held);
       piece.position = region->position;
       piece.count = region->bytes;
     } else {
@@ -257,16 +258,23 @@ void NodeNetwork::freeze(CrashKind kind) {
       // process's kernel then resets; a machine without power says nothing until it is asked.
       auto& flying = end.flying;
       auto const first_region = static_cast<size_t>(
-          std::find_if(flying.begin(), flying.end(), [](auto& piece) { return piece.lease != nullptr; }) - flying.begin());
+          std::find_if(flying.begin(), flying.end(), [](auto& piece) { return piece.held != nullptr; }) - flying.begin());
       while (!flying.empty() && (flying.size() > first_region || network.random_.chance(0.5))) {
         end.flying_bytes -= flying.back().count;
-        if (flying.back().lease) flying.back().lease->unregister_sender(link.get());
+        graveyard_.push_back(std::move(flying.back()));
         flying.pop_back();
       }
+      std::move(end.unsent.begin(), end.unsent.end(), std::back_inserter(graveyard_));
       network.drop_outgoing(*link, side);
       if (kind == CrashKind::process) network.send_reset(*link, side);
     }
   }
+}
+
+size_t NodeNetwork::destroy_queued() {
+  auto const count = graveyard_.size();
+  graveyard_.clear();
+  return count;
 }
 
 // --- the network -------------------------------------------------------------------------------------------------
@@ -384,18 +392,12 @@ void Network::syn(std::shared_ptr<Connecting> const& attempt) {
 
 void Network::drop_outgoing(Link& link, int side) {
   auto& end = link.ends[side];
-  for (auto& piece : end.unsent) {
-    if (piece.lease) piece.lease->unregister_sender(&link);
-  }
   end.unsent.clear();
   end.unsent_bytes = 0;
 }
 
 void Network::drop_flying(Link& link, int side) {
   auto& end = link.ends[side];
-  for (auto& piece : end.flying) {
-    if (piece.lease) piece.lease->unregister_sender(&link);
-  }
   end.flying.clear();
   end.flying_bytes = 0;
 }
@@ -403,7 +405,7 @@ void Network::drop_flying(Link& link, int side) {
 void Network::pump(Link& link, int side) {
   auto& from = link.ends[side];
   auto& to = link.ends[1 - side];
-  if (from.is_dead || from.node == nullptr || from.is_fin_sent) return;
+  if (from.is_dead || from.node == nullptr || from.is_fin_sent || from.is_revoked) return;
   bool const had_unsent = from.unsent_bytes > 0;
   while (!from.unsent.empty()) {
     auto const room = link.style.window_bytes - from.flying_bytes - static_cast<int64_t>(to.received.size());
@@ -412,8 +414,8 @@ void Network::pump(Link& link, int side) {
     auto const count = std::min({front.count, room, link.style.segment_bytes_max});
     Link::Piece piece;
     piece.count = count;
-    if (front.lease) {
-      piece.lease = front.lease;
+    if (front.held) {
+      piece.held = front.held;
       piece.position = front.position;
       front.position += count;
     } else {
@@ -470,24 +472,20 @@ void Network::deliver(Link& link, int side) {
   auto& from = link.ends[side];
   auto& to = link.ends[1 - side];
   from.is_delivery_scheduled = false;
-  if (from.flying.empty()) return;
+  if (from.flying.empty() || from.is_revoked) return;
   if (to.machine != nullptr && is_cut(*from.machine, *to.machine)) return stalled(link, side);
   auto piece = std::move(from.flying.front());
   from.flying.pop_front();
   from.flying_bytes -= piece.count;
   bool const is_fin = piece.count == 0;
   bool must_reset = false;
-  if (piece.lease) {
+  if (piece.held) {
     auto storage = SharedBytes::allocate(static_cast<size_t>(piece.count));
-    auto got = read_for_delivery(piece.lease->file(), piece.position, storage.mutable_view());
-    bool const is_last =
-        std::none_of(from.flying.begin(), from.flying.end(), [&](auto& p) { return p.lease == piece.lease; }) &&
-        std::none_of(from.unsent.begin(), from.unsent.end(), [&](auto& p) { return p.lease == piece.lease; });
-    if (is_last) piece.lease->unregister_sender(&link);
+    auto const got = read_for_delivery(piece.held->lease->file(), piece.position, storage.mutable_view());
     auto const count = got.ok() ? *got : size_t{0};
     must_reset = count < storage.size();  // an announced length is sent whole, or the connection closes
     piece.bytes = storage.slice(0, count);
-    piece.lease.reset();
+    piece.held.reset();
   }
   if (link.style.reset_after && from.delivered_bytes + static_cast<int64_t>(piece.bytes.size()) > *link.style.reset_after) {
     piece.bytes = piece.bytes.slice(0, static_cast<size_t>(*link.style.reset_after - from.delivered_bytes));
@@ -496,7 +494,9 @@ void Network::deliver(Link& link, int side) {
   from.delivered_bytes += static_cast<int64_t>(piece.bytes.size());
   world_.trace().note(world_.now(), "deliver", from.machine->name(), link.number, side, piece.bytes.size(),
                       Trace::hash_of(piece.bytes.view()));
-  if (to.node == nullptr || to.connection == nullptr || to.is_dead) {
+  if (to.is_closing && to.is_fin_sent && to.node != nullptr) {
+    // It closed in good order after its last answer: what still comes is thrown away, without a reset.
+  } else if (to.node == nullptr || to.connection == nullptr || to.is_dead) {
     // Nobody is there: its kernel, once it runs again, answers with a reset.
     if (to.machine != nullptr && to.machine->is_running() && !is_fin) send_reset(link, 1 - side);
     else if (!is_fin) stalled(link, side);
@@ -567,8 +567,12 @@ void Network::on_reset(Link& link, int side, std::string const& reason) {
 }
 
 void Network::revoke(Link& link, int side) {
-  on_reset(link, side, "a file region was revoked");
-  send_reset(link, side);
+  // Called by the lease's owner, who must not be called back: the rest follows as an event of its own.
+  link.ends[side].is_revoked = true;
+  world_.schedule(world_.now(), kWorldLife, "revoke", [this, keep = link.shared_from_this(), side] {
+    if (keep->ends[side].connection != nullptr) send_reset(*keep, side);
+    on_reset(*keep, side, "a log was truncated under an answer");
+  });
 }
 
 void Network::fail(Link& link, int side, std::string const& reason) {

@@ -39,9 +39,16 @@ struct NetworkFaults {
 
 // Shared by the two ends of a connection; outlives both.
 struct Link : std::enable_shared_from_this<Link> {
+  // A lease that this connection is registered with, for as long as a byte of its region is on the way.
+  struct HeldLease {
+    std::shared_ptr<env::RegionLease> lease;
+    ~HeldLease() {
+      if (lease) lease->unregister_sender(this);
+    }
+  };
   struct Piece {
     SharedBytes bytes;
-    std::shared_ptr<env::RegionLease> lease;  // then `position` and `count` say what
+    std::shared_ptr<HeldLease> held;  // then `position` and `count` say what
     Position position;
     int64_t count{};
     Duration due{};
@@ -58,6 +65,7 @@ struct Link : std::enable_shared_from_this<Link> {
     std::deque<std::byte> received;
     bool has_end{};
     bool is_reset{};
+    bool is_revoked{};            // the bytes that it sends are about to change: none of them leaves any more
     bool is_readable_posted{};
     // What this end sends: not yet given to the kernel, and under way to the other end.
     std::deque<Piece> unsent;
@@ -134,12 +142,16 @@ class NodeNetwork final : public env::Network {
                Callback<void(Result<std::unique_ptr<env::Connection>>)> done) override;
   void freeze(CrashKind kind);
   int64_t live_objects() const { return live_objects_; }
+  // Destroys what a crash left in the kernel's hands; returns how much there was.
+  size_t destroy_queued();
 
  private:
   friend class SimConnection;
   friend class SimListener;
   NodeEnv& node_;
   int64_t live_objects_ = 0;
+  // Leases must not be given back inside the call that crashes: their owner may be in the middle of its work.
+  std::vector<Link::Piece> graveyard_;
 };
 
 }  // namespace millrace::sim

@@ -276,7 +276,7 @@ void NodeEnv::end_orderly() {
 }
 
 size_t NodeEnv::destroy_queued() {
-  size_t count = world().destroy_events(life_);
+  size_t count = world().destroy_events(life_) + network_->destroy_queued();
   for (auto& reactor : reactors_) count += reactor->destroy_queued();
   count += control_->destroy_queued();
   for (auto& [name, pool] : pools_) count += pool->destroy_queued();

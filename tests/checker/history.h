@@ -1,0 +1,117 @@
+// What clients did and saw in one run: sends, polls, end offsets asked for, deletions. The checks of checker.h read it.
+// Nothing here knows the simulator: a driver of real processes records the same things.
+#pragma once
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace millrace::checker {
+
+using Nanos = int64_t;        // on one clock for all clients of a run
+using ClientId = uint32_t;    // dense, from 0
+using PartitionIndex = uint32_t;  // dense, from 0; the run keeps the names
+
+enum class Outcome : uint8_t {
+  ok,
+  failed,   // surely refused before the append
+  unknown,  // anything else: counts as both until it is seen
+};
+
+// A record's value: 24 bytes and padding. It says who wrote it, so that a record read can be judged alone.
+struct Value {
+  ClientId client{};
+  PartitionIndex partition{};
+  uint64_t sequence{};  // dense per client and partition, from 0
+  static constexpr size_t kBytes = 24;
+  std::array<std::byte, kBytes> bytes() const;
+  static std::optional<Value> parse(std::span<std::byte const> bytes);  // checks the checksum; longer is padding
+  friend bool operator==(Value const&, Value const&) = default;
+};
+
+struct Send {
+  ClientId client{};
+  PartitionIndex partition{};
+  uint64_t first_sequence{};
+  uint32_t count{};
+  Nanos start{};
+  Nanos end{};
+  Outcome outcome = Outcome::unknown;
+  int64_t base_offset = -1;        // of an ok one, if the answer told
+  bool is_idempotent = false;
+  bool is_fully_acknowledged = true;  // acks=all: may not be lost
+};
+
+enum class Isolation : uint8_t { read_uncommitted, read_committed };
+
+struct Observed {
+  int64_t offset{};
+  bool is_readable = true;   // false: the value did not parse, or key, headers, time were not those that were sent
+  Value value;
+};
+
+struct Poll {
+  ClientId client{};
+  PartitionIndex partition{};
+  uint32_t assignment{};     // a new number after each seek or rebalance
+  Nanos start{};
+  Nanos end{};
+  int64_t fetch_offset{};
+  int32_t leader_epoch = -1;  // that the leader confirmed; -1: unknown
+  int64_t high_watermark = -1;
+  int64_t last_stable = -1;
+  int64_t log_start = -1;
+  Isolation isolation = Isolation::read_uncommitted;
+  bool is_from_leader = true;
+  size_t first_record{};     // in History::records
+  size_t record_count{};
+};
+
+// ListOffsets: the latest or the earliest offset.
+struct EndAsked {
+  ClientId client{};
+  PartitionIndex partition{};
+  Nanos start{};
+  Nanos end{};
+  int32_t leader_epoch = -1;
+  bool is_latest = true;
+  Isolation isolation = Isolation::read_uncommitted;
+  int64_t offset = -1;
+};
+
+struct Deletion {  // DeleteRecords
+  PartitionIndex partition{};
+  Nanos start{};
+  Nanos end{};
+  Outcome outcome = Outcome::unknown;
+  int64_t before_offset{};
+};
+
+// Everything that was there after healing, read by a fresh consumer.
+struct FinalRead {
+  PartitionIndex partition{};
+  int64_t log_start{};
+  int64_t end{};  // its high watermark
+  std::vector<Observed> records;
+};
+
+struct History {
+  uint32_t client_count{};
+  uint32_t partition_count{};
+  std::vector<Send> sends;
+  std::vector<Poll> polls;
+  std::vector<Observed> records;
+  std::vector<EndAsked> ends;
+  std::vector<Deletion> deletions;
+  std::vector<FinalRead> final_reads;  // at most one a partition
+
+  void add_poll(Poll poll, std::span<Observed const> seen);
+  // One line an operation, in order of their end; for a failure's report.
+  std::string text(size_t lines_max = 100'000) const;
+};
+
+}  // namespace millrace::checker
