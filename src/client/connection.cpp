@@ -84,14 +84,15 @@ class Live final : public Connection, public env::ConnectionEvents, public std::
     Arena arena;
     protocol::ApiVersionsResponse response;
     // The error code stands first in every version.
-    Reader ahead(in);
-    bool const is_refused = ahead.i16() == static_cast<int16_t>(ErrorCode::unsupported_version);
+    Reader ahead = in;
+    bool const is_refused = ErrorCode(ahead.i16()) == ErrorCode::unsupported_version;
     if (is_refused && version > 0) return agree_on_versions(deadline, 0, std::move(done));
     if (auto decoded = protocol::decode(in, version, arena, response); !decoded) {
       return std::move(done)(std::move(decoded).error());
     }
-    if (response.error_code != 0) {
-      return std::move(done)(Error{ErrorKind::unsupported, fmt::format("ApiVersions was answered with error {}", response.error_code)});
+    if (response.error_code != ErrorCode::none) {
+      return std::move(done)(Error{ErrorKind::unsupported, fmt::format("ApiVersions was answered with error {}",
+                                                                       static_cast<int16_t>(response.error_code))});
     }
     for (auto const& api : response.api_keys) {
       if (api.api_key < 0 || api.api_key > kApiKeyMax) continue;
