@@ -45,7 +45,7 @@ CodecContext& CodecContext::operator=(CodecContext&&) noexcept = default;
 
 size_t CodecContext::memory_bytes() const {
   auto const& s = *state_;
-  size_t total = s.block.capacity() + s.pending.capacity() + s.packed_block.capacity() + s.lz4_hash.capacity();
+  size_t total = scratch_.capacity() + s.block.capacity() + s.pending.capacity() + s.packed_block.capacity() + s.lz4_hash.capacity();
   if (s.inflate) total += sizeof(inflate_state);
   if (s.deflate) total += size_t{268} << 10;  // zlib's own sum for window 15 and memory level 8
   if (s.zstd_in) total += ZSTD_sizeof_DCtx(s.zstd_in.get());
@@ -58,9 +58,13 @@ void CodecContext::shed() {
   if (s.zstd_in && ZSTD_sizeof_DCtx(s.zstd_in.get()) > kKeptBytesMax) s.zstd_in.reset();
   if (s.zstd_out && ZSTD_sizeof_CCtx(s.zstd_out.get()) > kKeptBytesMax) s.zstd_out.reset();
   if (s.block.capacity() > kKeptBytesMax) s.block = {};
+  if (scratch_.capacity() > kKeptBytesMax) scratch_ = {};
 }
 
-void CodecContext::trim() { state_ = std::make_unique<State>(); }
+void CodecContext::trim() {
+  state_ = std::make_unique<State>();
+  scratch_ = {};
+}
 
 Status decompress(Codec codec, ByteView input, DecompressLimits const& limits, CodecContext& context,
                   std::vector<std::byte>& output) {

@@ -36,11 +36,15 @@ class CodecContext {
   void shed();  // gives back what one large input needed; cheap, for after each use
   void trim();  // frees everything that is kept between uses
 
+  // A buffer for the context's user; the codecs do not touch it.
+  std::vector<std::byte>& scratch() { return scratch_; }
+
   struct State;
   State& state() { return *state_; }
 
  private:
   std::unique_ptr<State> state_;
+  std::vector<std::byte> scratch_;
 };
 
 struct DecompressLimits {

@@ -14,23 +14,23 @@ struct BatchOptions {
   Offset base_offset{0};
   LeaderEpoch leader_epoch = kNoLeaderEpoch;
   Codec codec = Codec::none;
-  std::optional<int> codec_level;              // none: Kafka's default
-  std::optional<int64_t> log_append_time;      // set: the batch carries it as its only time
+  std::optional<int> codec_level = {};         // none: Kafka's default
+  std::optional<int64_t> log_append_time = {};  // set: the batch carries it as its only time
   ProducerId producer_id = kNoProducerId;
   ProducerEpoch producer_epoch{-1};
   int32_t base_sequence = kNoSequence;
   bool is_transactional = false;
   bool is_control = false;
   // For batches that compaction rewrites.
-  std::optional<int64_t> delete_horizon_ms;    // becomes the base timestamp
-  std::optional<Offset> last_offset;           // kept although the last record is gone
-  std::optional<int64_t> max_timestamp;        // likewise
+  std::optional<int64_t> delete_horizon_ms = {};  // becomes the base timestamp
+  std::optional<Offset> last_offset = {};         // kept although the last record is gone
+  std::optional<int64_t> max_timestamp = {};      // likewise
 };
 
 struct NewRecord {
   int64_t timestamp = kNoTimestamp;
-  std::optional<ByteView> key, value;
-  std::span<HeaderView const> headers;
+  std::optional<ByteView> key = {}, value = {};
+  std::span<HeaderView const> headers = {};
 };
 
 class BatchBuilder {

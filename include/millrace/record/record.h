@@ -82,6 +82,7 @@ struct ScannedRecord {
   enum class Outcome : uint8_t { ok, length_too_long, incomplete, malformed };
   int64_t timestamp_delta{};
   int32_t offset_delta{};
+  int32_t body_bytes{};     // without the length itself
   int32_t key_bytes{};      // -1: null
   int32_t value_bytes{};
   int32_t header_count{};
@@ -153,14 +154,13 @@ inline bool scan_headers(std::byte const*& at, std::byte const* end, int32_t cou
 // `incomplete`: the record is longer than the bytes.
 inline ScannedRecord::Outcome scan_record(std::byte const* at, std::byte const* end, ScannedRecord& record) {
   using Outcome = ScannedRecord::Outcome;
-  int32_t body_bytes = 0;
   auto const* const start = at;
-  if (!detail::scan_varint(at, end, body_bytes)) {
+  if (!detail::scan_varint(at, end, record.body_bytes)) {
     return at - start == static_cast<ptrdiff_t>(kVarint32BytesMax) ? Outcome::length_too_long : Outcome::incomplete;
   }
-  if (body_bytes < 1) return Outcome::malformed;
-  if (body_bytes > end - at) return Outcome::incomplete;
-  end = at + body_bytes;
+  if (record.body_bytes < 1) return Outcome::malformed;
+  if (record.body_bytes > end - at) return Outcome::incomplete;
+  end = at + record.body_bytes;
   ++at;  // attributes, of which none is in use
   if (!detail::scan_varlong(at, end, record.timestamp_delta)) return Outcome::malformed;
   if (!detail::scan_varint(at, end, record.offset_delta)) return Outcome::malformed;
