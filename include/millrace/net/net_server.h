@@ -1,0 +1,66 @@
+// Listeners and their connections: frames in, answers out in order, limits, an orderly stop.
+#pragma once
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "millrace/env/env.h"
+#include "millrace/net/handler.h"
+
+namespace millrace::net {
+
+struct ListenerOptions {
+  std::string name;                              // "PLAINTEXT"
+  std::vector<env::SocketAddress> addresses;     // all with one port; 0: one that is free, the same for all
+  std::string congestion_control;                // empty: the system's
+  int backlog = 50;
+  int send_buffer_bytes = -1;                    // -1: the system tunes it
+  int receive_buffer_bytes = -1;
+  int64_t connections_max = INT64_MAX;
+};
+
+struct NetOptions {
+  int64_t connections_max = INT64_MAX;           // at the limit the listeners wait
+  int64_t connections_per_ip_max = INT64_MAX;    // above it a connection is closed at once
+  std::map<std::string, int64_t> connections_per_ip_overrides;  // by numeric address
+  Duration idle_max = 600s;                      // zero or less: never
+  int64_t receive_buffer_bytes_max = INT64_MAX;  // over all connections; at the limit reading waits
+};
+
+struct NetStats {
+  int64_t connections{};           // now
+  int64_t connections_accepted{};  // ever
+  int64_t connections_refused{};   // by a limit
+  int64_t requests{};
+  int64_t bytes_in{};
+  int64_t bytes_out{};
+  int64_t receive_buffer_bytes{};  // now
+};
+
+// Any thread may call. `env` and `handler` outlive it; the handler is called on the reactors' threads until stop() has
+// reported, or until they have ended.
+class NetServer {
+ public:
+  NetServer(env::Env& env, Handler& handler, NetOptions options);
+  // The environment's threads have ended, or stop() has reported.
+  ~NetServer();
+
+  // Opens the listener. An IPv6 address that the machine does not have is skipped while another one works.
+  Status listen(ListenerOptions const& options);
+  // Where a listener really is, in the order of its addresses; empty when there is none of that name.
+  std::vector<env::SocketAddress> addresses(std::string const& listener_name) const;
+
+  // Accepts nothing more, starts no further request, closes each connection once its running requests are answered
+  // and sent, and all of them at `deadline`; then `done` runs on `back`.
+  void stop(Mono deadline, env::Reactor& back, Task done);
+
+  NetStats stats() const;
+
+ private:
+  class Core;
+  std::shared_ptr<Core> core_;
+};
+
+}  // namespace millrace::net

@@ -1,0 +1,49 @@
+// Cuts a stream of bytes into frames. Each frame is a slice of the buffer that it was read into; several frames of one
+// read share it. Between frames no buffer is held.
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <optional>
+
+#include "buffer_pool.h"
+#include "millrace/base/result.h"
+#include "millrace/bytes/shared_bytes.h"
+
+namespace millrace::net {
+
+class FrameReader {
+ public:
+  static constexpr size_t kLengthBytes = 4;
+  // A frame of up to this size gets its whole buffer as soon as its length is known; a larger one as its bytes come,
+  // so that an announced length alone costs nobody memory.
+  static constexpr size_t kAtOnceBytesMax = 2_MiB;
+  // While more than this is missing of a frame, reads may wait for larger pieces.
+  static constexpr size_t kLowWaterFrom = 64_KiB;
+  static constexpr size_t kLowWaterMax = 512_KiB;
+
+  explicit FrameReader(std::shared_ptr<BufferPool> pool) : pool_(std::move(pool)) {}
+
+  // Where the next bytes go; empty when the budget for buffers is spent: ask again later.
+  MutableByteView room();
+  // `count` bytes have been read into room().
+  void on_read(size_t count);
+  // The next whole frame without its length; none when more bytes are needed. An error: the length is negative or
+  // above `frame_bytes_max`, and the stream is beyond repair.
+  Result<std::optional<SharedBytes>> next_frame(int64_t frame_bytes_max);
+
+  // How many bytes are worth waking up for.
+  size_t low_water() const;
+  bool is_inside_frame() const { return begin_ != end_; }
+
+ private:
+  size_t pending() const { return end_ - begin_; }
+  bool move_to(size_t bytes);  // a new buffer of at least `bytes` with what is pending in front
+
+  std::shared_ptr<BufferPool> pool_;
+  SharedBytes buffer_;
+  size_t begin_ = 0;                   // the frame being read, with its length
+  size_t end_ = 0;                     // of what has been read
+  std::optional<size_t> frame_bytes_;  // with its length, once that has come and was checked
+};
+
+}  // namespace millrace::net

@@ -1,0 +1,101 @@
+// One accepted connection: reads frames, starts requests, sends answers. On its reactor's thread only.
+#pragma once
+#include <atomic>
+#include <memory>
+#include <string>
+
+#include "frame_reader.h"
+#include "millrace/env/env.h"
+#include "millrace/net/handler.h"
+#include "request_order.h"
+
+namespace millrace::net {
+
+// Of one reactor's connections; written by its thread, read by any.
+struct Counters {
+  std::atomic<int64_t> requests{0};
+  std::atomic<int64_t> bytes_in{0};
+  std::atomic<int64_t> bytes_out{0};
+  static void add(std::atomic<int64_t>& counter, int64_t count) {
+    counter.store(counter.load(std::memory_order_relaxed) + count, std::memory_order_relaxed);
+  }
+};
+
+class ServerConnection final : public env::ConnectionEvents {
+ public:
+  // While more than this waits to be sent, no further request starts.
+  static constexpr int64_t kUnsentBytesMax = 1 << 20;
+  // How soon reading is tried again when there was no buffer.
+  static constexpr auto kBufferRetry = 10ms;
+
+  struct Settings {
+    Duration idle_max{};
+  };
+  class Owner {
+   public:
+    virtual ~Owner() = default;
+    // The connection is finished; destroy it, but not from inside this call.
+    virtual void on_finished(ServerConnection& connection) = 0;
+  };
+
+  ServerConnection(std::unique_ptr<env::Connection> connection, std::shared_ptr<ConnectionInfo> info, Handler& handler,
+                   Owner& owner, Logger& log, Settings settings, std::shared_ptr<BufferPool> pool, Counters& counters);
+  ~ServerConnection() override;
+
+  void start();
+  // Starts nothing more; finishes once everything that runs is answered and sent.
+  void drain();
+  // Finishes now.
+  void finish(std::string_view reason);
+
+  ConnectionInfo const& info() const { return *info_; }
+
+  void on_readable() override;
+  void on_sent() override;
+  void on_closed(std::string const& reason) override;
+
+ private:
+  class PendingAnswer;
+  // Shared with answers that are on their way; `connection` is null once it is finished.
+  struct Link {
+    env::Reactor& reactor;
+    ServerConnection* connection;
+  };
+
+  void on_answered(uint64_t number, RequestOrder::Leaving answer, Duration throttle);
+  void on_appended(uint64_t number);
+  void take_frames();
+  void schedule_pump();
+  void pump();
+  void start_one();
+  void send(env::Response response);
+  void close_after_sent(std::string_view reason);
+  void update_reading();
+  void arm_throttle_timer();
+  void arm_idle_timer(Mono at);
+  void on_idle_timer();
+  void retry_reading_later();
+
+  std::unique_ptr<env::Connection> connection_;
+  std::shared_ptr<ConnectionInfo> info_;
+  Handler& handler_;
+  Owner& owner_;
+  Logger& log_;
+  Settings const settings_;
+  Counters& counters_;
+  std::shared_ptr<Link> link_;
+  FrameReader reader_;
+  RequestOrder order_;
+  Mono last_active_{};
+  env::TimerId idle_timer_ = env::kNoTimer;
+  env::TimerId throttle_timer_ = env::kNoTimer;
+  env::TimerId buffer_timer_ = env::kNoTimer;
+  bool is_pumping_ = false;
+  bool is_pump_scheduled_ = false;
+  bool is_reading_ = false;
+  bool is_draining_ = false;
+  bool is_closing_ = false;   // what was answered is still being sent
+  bool is_finished_ = false;
+};
+
+}  // namespace millrace::net

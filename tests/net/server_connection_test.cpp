@@ -1,0 +1,378 @@
+// A server connection over a scripted network: frames in, answers out, throttling, back-pressure of unread answers,
+// idle time, draining, closing; and the limits of NetServer on connections.
+#include <gtest/gtest.h>
+
+#include "millrace/net/net_server.h"
+
+namespace millrace::net {
+namespace {
+
+class FakeReactor final : public env::Reactor {
+ public:
+  Mono now() const override { return now_; }
+  void post(Task task) override { posted_.push_back(std::move(task)); }
+  void at_turn_end(Task task) override { turn_end_.push_back(std::move(task)); }
+  env::TimerId call_at(Mono when, Task task) override {
+    timers_.emplace(std::pair(when, ++last_timer_), std::move(task));
+    return last_timer_;
+  }
+  void cancel(env::TimerId timer) override {
+    std::erase_if(timers_, [&](auto const& entry) { return entry.first.second == timer; });
+  }
+  bool is_current() const override { return is_current_; }
+
+  void run() {
+    is_current_ = true;
+    while (!posted_.empty() || !turn_end_.empty()) {
+      auto& list = posted_.empty() ? turn_end_ : posted_;
+      auto task = std::move(list.front());
+      list.pop_front();
+      std::move(task)();
+    }
+    is_current_ = false;
+  }
+  void pass(Duration time) {
+    auto const end = now_ + time;
+    while (!timers_.empty() && timers_.begin()->first.first <= end) {
+      now_ = timers_.begin()->first.first;
+      auto task = std::move(timers_.begin()->second);
+      timers_.erase(timers_.begin());
+      post(std::move(task));
+      run();
+    }
+    now_ = end;
+  }
+  void in_turn(Task task) {
+    post(std::move(task));
+    run();
+  }
+
+ private:
+  Mono now_{};
+  bool is_current_ = false;
+  std::deque<Task> posted_, turn_end_;
+  std::map<std::pair<Mono, env::TimerId>, Task> timers_;
+  env::TimerId last_timer_ = 0;
+};
+
+// What the other end of a connection sees and does.
+struct Wire {
+  env::ConnectionEvents* events = nullptr;
+  std::string to_server, to_client;
+  bool is_reading = false;
+  bool is_end = false;
+  bool is_stuck = false;  // the client does not read
+  std::string closed;     // by the server: "after sent", "destroyed"
+  int64_t unsent = 0;
+};
+
+class FakeConnection final : public env::Connection {
+ public:
+  FakeConnection(FakeReactor& reactor, std::shared_ptr<Wire> wire, std::string ip)
+      : reactor_(reactor), wire_(std::move(wire)), local_{"10.0.0.1", 9092}, peer_{std::move(ip), 5555} {}
+  ~FakeConnection() override {
+    if (wire_->closed.empty()) wire_->closed = "destroyed";
+    wire_->events = nullptr;
+  }
+  env::SocketAddress const& local() const override { return local_; }
+  env::SocketAddress const& peer() const override { return peer_; }
+  env::Reactor& reactor() override { return reactor_; }
+  void start(env::ConnectionEvents& events) override { wire_->events = &events; }
+  void set_reading(bool on) override { wire_->is_reading = on; }
+  env::ReadOutcome read_some(MutableByteView into) override {
+    if (wire_->to_server.empty()) return {wire_->is_end ? env::ReadState::end : env::ReadState::would_block, 0};
+    auto const count = std::min(into.size(), wire_->to_server.size());
+    std::ranges::copy(as_bytes(wire_->to_server.substr(0, count)), into.begin());
+    wire_->to_server.erase(0, count);
+    return {env::ReadState::some, count};
+  }
+  void set_read_low_water(size_t) override {}
+  void send(env::Response response) override {
+    for (auto const& chunk : response.chunks) wire_->to_client += as_text(std::get<SharedBytes>(chunk).view());
+    if (wire_->is_stuck) wire_->unsent += response.bytes();
+  }
+  int64_t unsent_bytes() const override { return wire_->unsent; }
+  void close_after_sent() override { wire_->closed = "after sent"; }
+  void reset() override {}
+
+ private:
+  FakeReactor& reactor_;
+  std::shared_ptr<Wire> wire_;
+  env::SocketAddress local_, peer_;
+};
+
+struct FakeListener final : env::Listener {
+  env::SocketAddress address;
+  std::shared_ptr<bool> is_paused = std::make_shared<bool>(false);
+  env::SocketAddress const& local() const override { return address; }
+  void pause(bool on) override { *is_paused = on; }
+};
+
+class FakeEnv final : public env::Env, public env::Network {
+ public:
+  size_t reactor_count() const override { return 1; }
+  env::Reactor& reactor(size_t) override { return loop; }
+  env::Reactor& control_reactor() override { return loop; }
+  env::Network& network() override { return *this; }
+  Logger& log() override { return Logger::none(); }
+  Hooks& hooks() override { return Hooks::none(); }
+  Result<std::unique_ptr<env::Listener>> listen(env::ListenOptions const& options, env::AcceptHandler handler) override {
+    if (options.address.ip == unusable_ip) return Error{ErrorKind::io, "no such address"};
+    auto listener = std::make_unique<FakeListener>();
+    listener->address = options.address;
+    if (listener->address.port == 0) listener->address.port = 1234;
+    is_paused = listener->is_paused;
+    accept = std::move(handler);
+    return std::unique_ptr<env::Listener>(std::move(listener));
+  }
+  std::shared_ptr<Wire> connect(std::string const& ip = "10.0.0.2") {
+    auto wire = std::make_shared<Wire>();
+    loop.in_turn([&] { accept(std::make_unique<FakeConnection>(loop, wire, ip)); });
+    return wire;
+  }
+
+  // Not used by net.
+  env::Pool& pool(std::string_view) override { std::abort(); }
+  env::Disk& disk() override { std::abort(); }
+  Wall wall_now() const override { return {}; }
+  Random random(std::string_view) override { return Random(1); }
+  Uuid random_uuid() override { return {}; }
+  std::string boot_id() override { return {}; }
+  env::Limits limits() const override { return {}; }
+  void connect(env::Reactor&, std::string const&, uint16_t, Mono,
+               Callback<void(Result<std::unique_ptr<env::Connection>>)>) override {}
+
+  FakeReactor loop;
+  env::AcceptHandler accept;
+  std::shared_ptr<bool> is_paused;
+  std::string unusable_ip;
+};
+
+// Frames beginning with `P` count as Produces; the test answers by hand.
+class TestHandler final : public Handler {
+ public:
+  void on_request(Request request, std::unique_ptr<Answer> answer) override {
+    started += std::string(as_text(request.frame.view())) + " ";
+    if (echo) {
+      env::Response response;
+      response.chunks.push_back(request.frame);
+      answer->send(std::move(response));
+      return;
+    }
+    answers.push_back(std::move(answer));
+  }
+  void on_connection_closed(ConnectionInfo const&) override { ++closed_count; }
+  int64_t request_bytes_max(ConnectionInfo const&) const override { return 1000; }
+  bool may_overlap(ByteView frame) const override { return !frame.empty() && frame[0] == std::byte{'P'}; }
+
+  std::string started;
+  std::vector<std::unique_ptr<Answer>> answers;
+  bool echo = false;
+  int closed_count = 0;
+};
+
+std::string framed(std::string const& body) { return std::string("\0\0\0", 3) + static_cast<char>(body.size()) + body; }
+
+class ServerConnections : public testing::Test {
+ protected:
+  void listen(NetOptions options = {}, int64_t listener_max = INT64_MAX) {
+    server = std::make_unique<NetServer>(env, handler, std::move(options));
+    ASSERT_TRUE(server->listen({.name = "PLAINTEXT", .addresses = {{"10.0.0.1", 0}}, .connections_max = listener_max}).ok());
+  }
+  void client_sends(Wire& wire, std::string const& bytes) {
+    wire.to_server += bytes;
+    while (wire.is_reading && wire.events != nullptr && !wire.to_server.empty()) {
+      env.loop.in_turn([&] { wire.events->on_readable(); });
+    }
+  }
+  void answer(size_t index, std::string const& text, Duration throttle = {}) {
+    env::Response response;
+    response.chunks.push_back(SharedBytes::copy_of(as_bytes(text)));
+    env.loop.in_turn([&] { handler.answers[index]->send(std::move(response), throttle); });
+  }
+
+  FakeEnv env;
+  TestHandler handler;
+  std::unique_ptr<NetServer> server;
+};
+
+TEST_F(ServerConnections, answers_in_order_with_their_lengths) {
+  listen();
+  auto wire = env.connect();
+  client_sends(*wire, framed("P1") + framed("P2") + framed("F3"));
+  EXPECT_EQ(handler.started, "P1 ");
+  env.loop.in_turn([&] { handler.answers[0]->let_next_produce_start(); });
+  EXPECT_EQ(handler.started, "P1 P2 ");
+  answer(1, "two");
+  EXPECT_EQ(wire->to_client, "");
+  handler.answers[0]->let_next_produce_start();  // from another thread: by post
+  answer(0, "one");
+  EXPECT_EQ(wire->to_client, framed("one") + framed("two"));
+  EXPECT_EQ(handler.started, "P1 P2 F3 ");
+  EXPECT_EQ(server->stats().requests, 3);
+  EXPECT_EQ(server->stats().bytes_out, 14);
+}
+
+TEST_F(ServerConnections, inline_answers_do_not_nest) {
+  listen();
+  handler.echo = true;
+  auto wire = env.connect();
+  std::string all;
+  for (int i = 0; i < 500; ++i) all += framed("F" + std::to_string(i));
+  client_sends(*wire, all);
+  EXPECT_EQ(wire->to_client, all);
+}
+
+TEST_F(ServerConnections, throttling_holds_back_buffered_requests) {
+  listen();
+  auto wire = env.connect();
+  client_sends(*wire, framed("F1") + framed("F2"));
+  answer(0, "one", 100ms);
+  EXPECT_EQ(wire->to_client, framed("one"));
+  env.loop.pass(99ms);
+  EXPECT_EQ(handler.started, "F1 ");
+  env.loop.pass(1ms);
+  EXPECT_EQ(handler.started, "F1 F2 ");
+}
+
+TEST_F(ServerConnections, a_client_that_does_not_read_gets_no_further_request_started) {
+  listen();
+  auto wire = env.connect();
+  wire->is_stuck = true;
+  client_sends(*wire, framed("F1") + framed("F2"));
+  answer(0, std::string(2 << 20, 'x'));
+  EXPECT_EQ(handler.started, "F1 ");
+  wire->unsent = 0;
+  env.loop.in_turn([&] { wire->events->on_sent(); });
+  EXPECT_EQ(handler.started, "F1 F2 ");
+}
+
+TEST_F(ServerConnections, reading_stops_while_too_many_requests_wait) {
+  listen();
+  auto wire = env.connect();
+  std::string all;
+  for (int i = 0; i < 64; ++i) all += framed("F");
+  client_sends(*wire, all);
+  EXPECT_FALSE(wire->is_reading);
+  answer(0, "");
+  EXPECT_TRUE(wire->is_reading);
+}
+
+TEST_F(ServerConnections, acks_0_and_closing) {
+  listen();
+  auto wire = env.connect();
+  client_sends(*wire, framed("P1") + framed("P2") + framed("P3"));
+  env.loop.in_turn([&] { handler.answers[0]->send_nothing(); });
+  EXPECT_EQ(handler.started, "P1 P2 ");
+  env.loop.in_turn([&] { handler.answers[1]->close("bad acks"); });
+  EXPECT_EQ(wire->closed, "after sent");
+  EXPECT_EQ(handler.started, "P1 P2 ");
+  EXPECT_EQ(wire->to_client, "");
+  EXPECT_EQ(handler.closed_count, 0);
+  env.loop.in_turn([&] { wire->events->on_closed("closed"); });
+  EXPECT_EQ(handler.closed_count, 1);
+  EXPECT_EQ(server->stats().connections, 0);
+}
+
+TEST_F(ServerConnections, a_dropped_request_closes) {
+  listen();
+  auto wire = env.connect();
+  client_sends(*wire, framed("F1"));
+  env.loop.in_turn([&] { handler.answers.clear(); });
+  EXPECT_EQ(wire->closed, "after sent");
+}
+
+TEST_F(ServerConnections, an_answer_after_the_end_is_dropped) {
+  listen();
+  auto wire = env.connect();
+  client_sends(*wire, framed("F1"));
+  wire->is_end = true;
+  env.loop.in_turn([&] { wire->events->on_readable(); });
+  EXPECT_EQ(wire->closed, "destroyed");
+  EXPECT_EQ(handler.closed_count, 1);
+  answer(0, "late");
+  EXPECT_EQ(wire->to_client, "");
+}
+
+TEST_F(ServerConnections, a_frame_above_the_limit_closes_at_once) {
+  listen();
+  auto wire = env.connect();
+  wire->to_server = std::string("\x7f\xff\xff\xff", 4);
+  env.loop.in_turn([&] { wire->events->on_readable(); });
+  EXPECT_EQ(wire->closed, "destroyed");
+}
+
+TEST_F(ServerConnections, an_idle_connection_is_closed_and_a_waiting_one_is_not) {
+  listen({.idle_max = 10s});
+  auto idle = env.connect();
+  auto waiting = env.connect();
+  client_sends(*waiting, framed("F1"));
+  env.loop.pass(9s);
+  EXPECT_EQ(idle->closed, "");
+  env.loop.pass(1s);
+  env.loop.run();
+  EXPECT_EQ(idle->closed, "destroyed");
+  env.loop.pass(60s);
+  EXPECT_EQ(waiting->closed, "");
+  answer(0, "one");
+  env.loop.pass(10s);
+  env.loop.run();
+  EXPECT_EQ(waiting->closed, "destroyed");
+}
+
+TEST_F(ServerConnections, connections_are_limited_by_address_listener_and_node) {
+  listen({.connections_max = 3, .connections_per_ip_max = 1, .connections_per_ip_overrides = {{"10.0.0.9", 2}}});
+  auto first = env.connect();
+  auto second = env.connect();
+  EXPECT_EQ(first->closed, "");
+  EXPECT_EQ(second->closed, "destroyed");
+  auto third = env.connect("10.0.0.9");
+  EXPECT_FALSE(*env.is_paused);
+  auto fourth = env.connect("10.0.0.9");
+  EXPECT_EQ(fourth->closed, "");
+  EXPECT_TRUE(*env.is_paused);
+  first->is_end = true;
+  env.loop.in_turn([&] { first->events->on_readable(); });
+  EXPECT_FALSE(*env.is_paused);
+  EXPECT_EQ(server->stats().connections, 2);
+  EXPECT_EQ(server->stats().connections_refused, 1);
+}
+
+TEST_F(ServerConnections, a_missing_ipv6_is_skipped_but_not_an_ipv4) {
+  env.unusable_ip = "::";
+  listen();
+  EXPECT_TRUE(server->listen({.name = "BOTH", .addresses = {{"0.0.0.0", 0}, {"::", 0}}}).ok());
+  EXPECT_EQ(server->addresses("BOTH").size(), 1u);
+  EXPECT_FALSE(server->listen({.name = "SIX", .addresses = {{"::", 0}}}).ok());
+  env.unusable_ip = "10.0.0.1";
+  EXPECT_FALSE(server->listen({.name = "FOUR", .addresses = {{"10.0.0.1", 0}}}).ok());
+}
+
+TEST_F(ServerConnections, stopping_waits_for_running_requests_until_the_deadline) {
+  listen();
+  auto idle = env.connect();
+  auto busy = env.connect();
+  auto stuck = env.connect();
+  client_sends(*busy, framed("F1") + framed("F2"));
+  client_sends(*stuck, framed("F3"));
+  bool stopped = false;
+  server->stop(env.loop.now() + 5s, env.loop, [&] { stopped = true; });
+  env.loop.run();
+  EXPECT_EQ(idle->closed, "after sent");
+  env.loop.in_turn([&] { idle->events->on_closed("closed"); });
+  EXPECT_EQ(busy->closed, "");
+  answer(0, "one");
+  EXPECT_EQ(busy->to_client, framed("one"));
+  EXPECT_EQ(busy->closed, "after sent");
+  EXPECT_EQ(handler.started, "F1 F3 ");
+  env.loop.in_turn([&] { busy->events->on_closed("closed"); });
+  EXPECT_FALSE(stopped);
+  env.loop.pass(5s);
+  env.loop.run();
+  EXPECT_TRUE(stopped);
+  EXPECT_EQ(stuck->closed, "destroyed");
+  EXPECT_EQ(handler.closed_count, 3);
+}
+
+}  // namespace
+}  // namespace millrace::net
