@@ -7,7 +7,8 @@ namespace millrace::net {
 MutableByteView FrameReader::room() {
   auto const needed = frame_bytes_.value_or(kLengthBytes);
   if (buffer_.size() - begin_ < std::min(needed, kAtOnceBytesMax) || buffer_.size() == end_) {
-    if (!move_to(std::min(needed, std::max(kAtOnceBytesMax, 2 * pending())))) return {};
+    auto const wanted = frame_bytes_ ? needed : std::min(expected_bytes_, kAtOnceBytesMax);
+    if (!move_to(std::min(wanted, std::max(kAtOnceBytesMax, 2 * pending())))) return {};
   }
   auto view = buffer_.mutable_view().subspan(end_);
   // A large frame's buffer ends with it: what follows starts in a fresh one instead of being copied there.
@@ -18,7 +19,7 @@ MutableByteView FrameReader::room() {
 }
 
 bool FrameReader::move_to(size_t bytes) {
-  auto next = pool_->acquire(bytes);
+  auto next = pool_->acquire(std::max(bytes, pending() + 1));
   if (!next) return false;
   auto const rest = buffer_.view().subspan(begin_, pending());
   std::ranges::copy(rest, next->mutable_view().begin());
@@ -51,6 +52,7 @@ Result<std::optional<SharedBytes>> FrameReader::next_frame(int64_t frame_bytes_m
     return std::optional<SharedBytes>();
   }
   auto frame = buffer_.slice(begin_ + kLengthBytes, *frame_bytes_ - kLengthBytes);
+  expected_bytes_ = std::max(*frame_bytes_, expected_bytes_ / 2);
   begin_ += *frame_bytes_;
   frame_bytes_.reset();
   return std::optional(std::move(frame));

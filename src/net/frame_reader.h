@@ -43,6 +43,7 @@ class FrameReader {
   SharedBytes buffer_;
   size_t begin_ = 0;                   // the frame being read, with its length
   size_t end_ = 0;                     // of what has been read
+  size_t expected_bytes_ = 0;          // of the next frame, from those before: a fresh buffer takes it whole
   std::optional<size_t> frame_bytes_;  // with its length, once that has come and was checked
 };
 
