@@ -167,15 +167,10 @@ class Image {
   PersistentMap<ConfigResource, ConfigMap> configs;
   PersistentMap<std::string, int16_t> features;          // finalised levels, metadata.version included
   ProducerId next_producer_id{0};                        // first one not handed to any broker
-  // Who got the last block: what DescribeQuorum's and a snapshot's ProducerIdsRecord repeats.
-  BrokerId producer_ids_broker = kNoBroker;
-  int64_t producer_ids_broker_epoch = -1;
   PersistentMap<QuotaEntityKey, QuotaMap> quotas;
   PersistentMap<ScramKey, ScramImage> scram;
   PersistentMap<Uuid, AclImage> acls;
   PersistentMap<std::string, DelegationTokenImage> delegation_tokens;
-  int8_t zk_migration_state = 0;
-  bool is_zk_migration_state_recorded = false;
 
   // Null when absent; the pointer lives as long as this image (or a later one that shares it).
   BrokerImage const* find_broker(BrokerId id) const;

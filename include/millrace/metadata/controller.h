@@ -1,0 +1,66 @@
+// The controller's decisions, pure: the image as of the last record that was decided (the tip), one request, the time
+// → records and an answer. It changes nothing replicated itself: its driver appends the records, replays them into
+// the tip before the next decision, and lets the answer go once the tip that it saw is committed. Not thread-safe.
+#pragma once
+#include <functional>
+#include <map>
+
+#include "millrace/base/time.h"
+#include "millrace/metadata/controller_api.h"
+#include "millrace/metadata/image.h"
+#include "millrace/metadata/records.h"
+
+namespace millrace::metadata {
+
+inline constexpr int32_t kPartitionsPerRequestMax = 10'000;
+
+struct ControllerConfig {
+  BrokerId node_id;
+  std::string cluster_id;
+  int32_t default_partition_count = 1;     // num.partitions
+  int16_t default_replication_factor = 1;  // default.replication.factor
+  int32_t min_isr = 1;                     // min.insync.replicas of the node's file; recorded at bootstrap
+  Duration broker_session = 9s;            // broker.session.timeout.ms
+  StaticConfigs statics;
+};
+
+struct Decision {
+  RecordList records;        // one atomic batch; empty: nothing changes
+  ControllerAnswer answer;
+};
+
+class Controller {
+ public:
+  // `make_uuid` gives topic ids; never a reserved one.
+  Controller(ControllerConfig config, std::function<Uuid()> make_uuid);
+
+  // The records that a cluster without any begins with (a metadata transaction: all or nothing).
+  RecordList bootstrap_records() const;
+
+  Decision decide(Image const& tip, ControllerRequest const& request, Mono now);
+  // Fences brokers that have not been heard of for a session; at most one batch a call. This node itself is not
+  // watched: it is here.
+  RecordList fence_stale_brokers(Image const& tip, Mono now);
+  // Forgets who was heard of: leadership begins or ends.
+  void reset_sessions(Image const& tip, Mono now);
+
+  ControllerConfig const& config() const { return config_; }
+
+ private:
+  Decision decide(Image const& tip, CreateTopics const& request, Mono now);
+  Decision decide(Image const& tip, DeleteTopics const& request, Mono now);
+  Decision decide(Image const& tip, CreatePartitions const& request, Mono now);
+  Decision decide(Image const& tip, RegisterBroker const& request, Mono now);
+  Decision decide(Image const& tip, BrokerHeartbeat const& request, Mono now);
+  Decision decide(Image const& tip, UnregisterBroker const& request, Mono now);
+  Decision decide(Image const& tip, RegisterController const& request, Mono now);
+  Decision decide(Image const& tip, AllocateProducerIds const& request, Mono now);
+  Decision decide(Image const& tip, UpdateFeatures const& request, Mono now);
+  TopicCreated create_topic(Image const& tip, TopicCreation const& topic, RecordList& out);
+
+  ControllerConfig config_;
+  std::function<Uuid()> make_uuid_;
+  std::map<BrokerId, Mono> last_heard_;  // soft
+};
+
+}  // namespace millrace::metadata

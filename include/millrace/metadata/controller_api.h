@@ -1,0 +1,175 @@
+// What the controller can be asked, and its answers, as plain values: they cross threads, so they own what they hold.
+// Handlers translate from and to the wire; a default answer carries only an error.
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "millrace/base/ids.h"
+#include "millrace/metadata/image.h"
+#include "millrace/metadata/topic_config.h"
+#include "millrace/protocol/errors.h"
+
+namespace millrace::metadata {
+
+struct ApiError {
+  ErrorCode code = ErrorCode::none;
+  std::optional<std::string> message;
+  bool ok() const { return code == ErrorCode::none; }
+};
+
+// ---- CreateTopics
+
+struct TopicAssignment {
+  int32_t partition{};
+  std::vector<BrokerId> replicas;
+};
+struct TopicCreation {
+  std::string name;
+  int32_t partition_count = -1;     // -1: the node's default
+  int16_t replication_factor = -1;  // -1: the node's default
+  std::vector<TopicAssignment> assignments;
+  std::vector<std::pair<std::string, std::optional<std::string>>> configs;
+};
+struct CreateTopics {
+  std::vector<TopicCreation> topics;  // names are unique
+  bool validate_only = false;
+};
+struct TopicConfigAnswer {
+  std::string_view name;
+  EffectiveConfig effective;
+};
+struct TopicCreated {
+  std::string name;
+  ApiError error;
+  TopicId id;
+  int32_t partition_count = -1;
+  int16_t replication_factor = -1;
+  std::vector<TopicConfigAnswer> configs;
+};
+struct CreateTopicsAnswer {
+  ApiError error;                    // of the request as a whole; `topics` is empty then
+  std::vector<TopicCreated> topics;  // in the order of the request
+};
+
+// ---- DeleteTopics: ids are unique and there when the request is made; gone ones answer unknown_topic_id.
+
+struct DeleteTopics {
+  std::vector<TopicId> ids;
+};
+struct DeleteTopicsAnswer {
+  ApiError error;
+  std::vector<std::pair<TopicId, ApiError>> topics;
+};
+
+// ---- CreatePartitions
+
+struct TopicGrowth {
+  std::string name;
+  int32_t count{};
+  std::optional<std::vector<std::vector<BrokerId>>> assignments;
+};
+struct CreatePartitions {
+  std::vector<TopicGrowth> topics;  // names are unique
+  bool validate_only = false;
+};
+struct CreatePartitionsAnswer {
+  ApiError error;
+  std::vector<std::pair<std::string, ApiError>> topics;
+};
+
+// ---- Brokers
+
+struct RegisterBroker {
+  BrokerId id;
+  std::string cluster_id;
+  Uuid incarnation_id;
+  std::vector<Endpoint> endpoints;
+  std::vector<SupportedFeature> features;
+  std::optional<std::string> rack;
+  bool is_migrating_zk_broker = false;
+  std::vector<DirectoryId> directories;
+  std::optional<std::vector<DirectoryId>> cordoned_directories;
+  int64_t previous_broker_epoch = -1;  // that of a clean stop; anything else: records may be lost
+};
+struct RegisterBrokerAnswer {
+  ApiError error;
+  int64_t broker_epoch = -1;
+};
+
+struct BrokerHeartbeat {
+  BrokerId id;
+  int64_t epoch{};
+  int64_t metadata_offset{};
+  bool want_fence = false;
+  bool want_shut_down = false;
+  std::optional<std::vector<DirectoryId>> offline_directories;
+  std::optional<std::vector<DirectoryId>> cordoned_directories;
+};
+struct BrokerHeartbeatAnswer {
+  ApiError error;
+  bool is_caught_up = false;
+  bool is_fenced = true;
+  bool should_shut_down = false;
+};
+
+struct UnregisterBroker {
+  BrokerId id;
+};
+struct UnregisterBrokerAnswer {
+  ApiError error;
+};
+
+struct RegisterController {
+  ControllerImage controller;
+};
+struct RegisterControllerAnswer {
+  ApiError error;
+};
+
+// ---- Producer ids
+
+inline constexpr int32_t kProducerIdBlockCount = 1000;
+
+struct AllocateProducerIds {
+  BrokerId broker;
+  int64_t broker_epoch{};
+};
+struct AllocateProducerIdsAnswer {
+  ApiError error;
+  ProducerId first{0};
+  int32_t count = 0;
+};
+
+// ---- Features
+
+enum class UpgradeType : int8_t { unknown = 0, upgrade = 1, safe_downgrade = 2, unsafe_downgrade = 3 };
+struct FeatureUpdate {
+  std::string name;
+  int16_t level{};
+  UpgradeType type = UpgradeType::upgrade;
+};
+struct UpdateFeatures {
+  std::vector<FeatureUpdate> updates;
+  bool validate_only = false;
+};
+struct UpdateFeaturesAnswer {
+  ApiError error;
+  std::vector<std::pair<std::string, ApiError>> features;
+};
+
+using ControllerRequest = std::variant<CreateTopics, DeleteTopics, CreatePartitions, RegisterBroker, BrokerHeartbeat,
+                                       UnregisterBroker, RegisterController, AllocateProducerIds, UpdateFeatures>;
+// The alternative of the same position as the request's.
+using ControllerAnswer = std::variant<CreateTopicsAnswer, DeleteTopicsAnswer, CreatePartitionsAnswer, RegisterBrokerAnswer,
+                                      BrokerHeartbeatAnswer, UnregisterBrokerAnswer, RegisterControllerAnswer,
+                                      AllocateProducerIdsAnswer, UpdateFeaturesAnswer>;
+static_assert(std::variant_size_v<ControllerRequest> == std::variant_size_v<ControllerAnswer>);
+
+// The answer to `request` that carries nothing but `error`.
+ControllerAnswer error_answer(ControllerRequest const& request, ApiError error);
+ApiError const& error_of(ControllerAnswer const& answer);
+
+}  // namespace millrace::metadata
