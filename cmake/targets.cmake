@@ -45,13 +45,5 @@ if(MR_BUILD_TESTS)
   target_link_libraries(mr-vectors PRIVATE nlohmann_json::nlohmann_json)
   set_target_properties(mr-vectors PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tools)
 
-  # The house: who may include whom, and who may see the operating system.
-  set(house ${CMAKE_SOURCE_DIR}/tests/house)
-  add_test(NAME house_includes
-    COMMAND Python3::Interpreter ${house}/check_includes.py ${CMAKE_BINARY_DIR}/rooms.txt ${CMAKE_SOURCE_DIR})
-  add_test(NAME house_includes_can_fail COMMAND Python3::Interpreter ${house}/check_includes.py --self-test)
-  add_test(NAME house_symbols
-    COMMAND Python3::Interpreter ${house}/check_symbols.py ${CMAKE_BINARY_DIR}/rooms.txt ${CMAKE_BINARY_DIR})
-  add_test(NAME house_symbols_can_fail
-    COMMAND Python3::Interpreter ${house}/check_symbols.py --self-test ${CMAKE_CXX_COMPILER})
+  include(cmake/house.cmake)
 endif()
