@@ -1,0 +1,62 @@
+// Where a handler goes with a change of metadata: the active controller, in this process or another.
+#pragma once
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "millrace/base/result.h"
+#include "millrace/base/task.h"
+#include "millrace/base/time.h"
+#include "millrace/env/reactor.h"
+#include "millrace/metadata/controller_api.h"
+#include "millrace/raft/types.h"
+
+namespace millrace::runtime {
+
+// The metadata quorum as DescribeQuorum tells it.
+struct QuorumReplica {
+  raft::ReplicaKey key;
+  Offset log_end;
+  int64_t last_fetch_ms = -1;
+  int64_t last_caught_up_ms = -1;
+};
+struct QuorumDescription {
+  BrokerId leader = kNoBroker;
+  LeaderEpoch epoch{-1};
+  Offset high_watermark{-1};
+  int16_t kraft_version = 0;
+  std::vector<QuorumReplica> voters, observers;
+  std::vector<raft::Voter> nodes;  // the voters' endpoints
+};
+
+class ControllerClient {
+ public:
+  static constexpr size_t kRequestsMax = 4096;  // outstanding; above it a request is answered request_timed_out
+
+  virtual ~ControllerClient() = default;
+
+  // Any thread. `done` runs once on `back`'s thread: when what was decided is committed and every thread of this node
+  // has an image that holds it, or with an error alone: request_timed_out at `deadline` (the change may still come),
+  // not_controller. A deadline that has passed already changes nothing.
+  virtual void submit(metadata::ControllerRequest request, Mono deadline, env::Reactor& back,
+                      Callback<void(metadata::ControllerAnswer)> done) = 0;
+
+  // Any thread. The next producer id of this node's block; asks the controller for another block when it is used up.
+  virtual void next_producer_id(Mono deadline, env::Reactor& back, Callback<void(Result<ProducerId>)> done) = 0;
+
+  // Any thread.
+  virtual QuorumDescription describe_quorum() const = 0;
+  virtual BrokerId active_controller() const = 0;  // kNoBroker: none known
+};
+
+// Submits and gives the typed answer:
+//   submit_as<metadata::CreateTopicsAnswer>(controller, std::move(request), deadline, reactor, [..](auto answer) {...});
+template <class Answer, class Done>
+void submit_as(ControllerClient& controller, metadata::ControllerRequest request, Mono deadline, env::Reactor& back, Done done) {
+  controller.submit(std::move(request), deadline, back,
+                    [done = std::move(done)](metadata::ControllerAnswer answer) mutable {
+                      done(std::get<Answer>(std::move(answer)));
+                    });
+}
+
+}  // namespace millrace::runtime
