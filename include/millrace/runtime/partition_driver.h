@@ -1,0 +1,215 @@
+// The driver of one partition replica: runs the replication machine against its log. Appends that gather are checked
+// against producer state and written together; replies wait for the marks; readers use what it publishes.
+#pragma once
+#include <atomic>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "millrace/base/ids.h"
+#include "millrace/protocol/errors.h"
+#include "millrace/replication/partition.h"
+#include "millrace/runtime/driver.h"
+#include "millrace/runtime/fetch_wait.h"
+#include "millrace/runtime/topic_config.h"
+#include "millrace/storage/log_directory.h"
+#include "millrace/storage/partition_log.h"
+
+namespace millrace::runtime {
+
+enum class PartitionStatus : uint8_t {
+  opening,   // its log is being opened or recovered; requests wait
+  leader,
+  follower,  // or without a leader
+  offline,   // its log directory failed
+  deleted,
+};
+
+struct AppendAnswer {
+  ErrorCode error = ErrorCode::none;
+  Offset base_offset{-1};
+  int64_t append_time_ms = -1;   // of a duplicate: the timestamp of what it repeats
+  Offset log_start_offset{-1};
+};
+
+// Who asked for appends. Called by whichever thread runs the partition's driver.
+class AppendSink {
+ public:
+  virtual ~AppendSink() = default;
+  // The batch is in the log (or is a duplicate, or was refused): what follows it may start.
+  virtual void on_appended(uint32_t index) = 0;
+  // Exactly once, after on_appended.
+  virtual void on_answer(uint32_t index, AppendAnswer const& answer) = 0;
+};
+
+struct AppendRequest {
+  std::shared_ptr<AppendSink> sink;  // keeps the batch's bytes alive until it is answered
+  uint32_t index = 0;                // the sink's number for this part
+  MutableByteView batch;             // one valid magic 2 batch; its offset and epoch are written in place
+  int64_t append_time_ms = -1;       // what the answer says of it; -1 for create time
+  bool wants_all_replicas = false;   // acks=all
+  storage::ClaimOrigin origin = storage::ClaimOrigin::client;
+};
+
+// What does not change while the log is open.
+struct PartitionIdentity {
+  TopicIdPartition id;
+  TopicPartition name;
+};
+
+class PartitionDriver final : public Driver {
+ public:
+  static constexpr size_t kQueuedAppendsMax = 16'384;
+  static constexpr int64_t kQueuedAppendBytesMax = 256LL << 20;
+  static constexpr int64_t kGatheredBytesMax = 16LL << 20;    // one write
+  static constexpr int64_t kRunAtOnceBytes = 256LL << 10;     // more than this does not wait for the turn's end
+  static constexpr size_t kBatchEndsMax = 4096;               // remembered between mark and end
+
+  PartitionDriver(env::Env& env, PartitionIdentity identity, TopicConfigPtr config);
+  ~PartitionDriver() override;
+
+  PartitionIdentity const& identity() const { return identity_; }
+
+  // ---- Any thread, without the driver
+
+  PartitionStatus status() const { return status_.load(std::memory_order_acquire); }
+  storage::Marks marks() const { return marks_.read(); }
+  // Only once the status has left `opening`.
+  storage::ReadView view() const { return log_->view(); }
+  storage::LogDirectory& directory() const { return log_->directory(); }
+  std::shared_ptr<storage::LeaderEpochs const> epochs() const;
+  TopicConfigPtr config() const;
+  // Where a reader of that kind must stop.
+  storage::LogMark read_limit(ReadLimit limit, storage::Marks const& marks);
+  // What a request that names a leader epoch (-1: none) is answered when it is not served.
+  ErrorCode check_leader(LeaderEpoch request_epoch) const;
+  int64_t size_bytes() const { return log_ ? log_->size_bytes() : 0; }
+
+  void register_wait(WaitRegistration& registration);
+  void unregister_wait(WaitRegistration& registration);
+
+  // ---- Requests; `here` is the calling thread's list
+
+  void append(AppendRequest request, RunList& here);
+  // Answers a part that still waits for its mark with request_timed_out.
+  void give_up(std::shared_ptr<AppendSink> sink, uint32_t index, RunList& here);
+  void follower_fetched(BrokerId replica, LeaderEpoch epoch, Offset offset, Callback<void(replication::Outcome)> done,
+                        RunList& here);
+  // Raises the log start to `before` (-1: the high watermark); answers the new log start.
+  void delete_records(Offset before, Callback<void(ErrorCode, Offset)> done, RunList& here);
+  // Runs once the status is no longer `opening`: at once, or posted to `reactor`.
+  void when_open(env::Reactor& reactor, Task task);
+
+  // ---- By the partition manager
+
+  void open(std::shared_ptr<storage::PartitionLog> log, RunList& here);
+  void lead(replication::BecomeLeader event, RunList& here);      // offsets are filled in here
+  void follow(LeaderEpoch epoch, BrokerId leader, RunList& here);
+  void set_config(TopicConfigPtr config, RunList& here);
+  void fail(std::string reason, RunList& here);                   // the directory is offline
+  void remove(Uuid suffix, Task done, RunList& here);             // deleted: the log is renamed away
+  void close(Callback<void(Status)> done, RunList& here);         // clean stop; done runs on `here`'s thread
+  void apply_retention(Wall now, RunList& here);
+  void expire_producers(Wall now, RunList& here);
+
+ protected:
+  bool take_requests_locked() override;
+  size_t run_requests() override;
+  void finish_round() override;
+
+ private:
+  // A request whose batch goes into the write that is being made, or repeats a batch that does.
+  struct Accepted {
+    AppendRequest request;
+    Offset base_offset;
+    Offset last_offset;
+    int64_t duplicate_time_ms = -1;
+    bool is_duplicate = false;
+  };
+  struct Pending {
+    std::shared_ptr<AppendSink> sink;  // null once answered
+    uint32_t index{};
+    AppendAnswer answer;
+  };
+  struct Answered {
+    std::shared_ptr<AppendSink> sink;
+    uint32_t index{};
+    AppendAnswer answer;
+  };
+  static constexpr replication::Ticket kImmediateTicket = 0;
+
+  // By the runner:
+  void accept(AppendRequest& request, LeaderEpoch epoch, Offset& next_offset);
+  void write_gathered();
+  void on_written();
+  void refuse(AppendRequest& request, ErrorCode error);
+  void await(Accepted& accepted, AppendAnswer const& answer);
+  void apply_effects();
+  void on_synced(Result<Offset> result);
+  void maybe_sync();
+  void sync_now();
+  void go_offline(std::string const& reason);
+  void run_log_job(Task job, Task done);
+  void with_log(Task task);
+  void log_is_free();
+  void set_status(PartitionStatus status);
+  void publish_epochs();
+  void publish_marks();
+  void notify_waiters(storage::Marks const& marks);
+  void wake_all_waiters();
+  storage::LogMark mark_at(Offset offset);
+  Mono now() { return here().reactor().now(); }
+  ErrorCode refusal_of(replication::Outcome outcome) const;
+  void evaluate(WaitRegistration& registration, storage::Marks const& marks);
+
+  env::Env& env_;
+  PartitionIdentity const identity_;
+  env::Pool* pool_ = nullptr;
+
+  // Published.
+  std::atomic<PartitionStatus> status_{PartitionStatus::opening};
+  std::shared_ptr<storage::PartitionLog> log_;  // set before the status leaves `opening`
+  storage::PublishedMarks marks_;
+  mutable std::mutex published_mutex_;
+  std::shared_ptr<storage::LeaderEpochs const> epochs_;
+  TopicConfigPtr config_;
+  std::vector<std::pair<env::Reactor*, Task>> when_open_;
+
+  std::mutex waiters_mutex_;
+  WaitRegistration* first_waiter_ = nullptr;
+
+  // Guarded by mutex_.
+  std::vector<AppendRequest> queued_;
+  int64_t queued_bytes_ = 0;
+  bool is_written_ = false;  // the write in flight has completed
+
+  // The runner's.
+  std::atomic<bool> is_log_busy_{true};  // a write or a job has the log; opening counts
+  replication::PartitionMachine machine_;
+  replication::Effects effects_;
+  replication::Outcome immediate_outcome_{};
+  storage::ProducerOverlay overlay_;
+  std::vector<AppendRequest> gathered_;
+  std::vector<Accepted> accepted_;
+  std::vector<ByteView> pieces_;
+  Result<storage::Appended> write_result_ = Error{};
+  std::deque<Pending> pending_;
+  replication::Ticket first_pending_ticket_ = 1;
+  std::vector<Answered> answered_;
+  std::vector<Answered> answering_;
+  std::deque<Task> log_tasks_;      // wait for the log to be free
+  std::deque<storage::LogMark> batch_ends_;  // between the high watermark and the end
+  storage::LogMark end_;
+  storage::LogMark high_watermark_;
+  storage::LogMark last_stable_;
+  bool is_marks_dirty_ = false;
+  bool is_sync_in_flight_ = false;
+  bool is_flush_timer_armed_ = false;
+  Offset synced_{0};
+  TopicConfigPtr runner_config_;
+};
+
+}  // namespace millrace::runtime

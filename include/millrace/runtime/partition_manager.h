@@ -1,0 +1,105 @@
+// The partitions of this node: which there are, in which log directory, and the background work of the directories.
+// Follows the image: what a publication creates, changes or deletes here is opened, told or removed. Publishing never
+// waits for a disk; a partition that is still opening is a state of its driver.
+//
+// find() may be called by any thread; everything else belongs to the control reactor's thread.
+#pragma once
+#include <deque>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <shared_mutex>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "millrace/metadata/delta.h"
+#include "millrace/runtime/partition_driver.h"
+#include "millrace/storage/log_directory.h"
+
+namespace millrace::runtime {
+
+struct PartitionManagerOptions {
+  BrokerId node_id;
+  TopicConfig topic_defaults;                        // log.* and the like, as the node has them
+  Duration retention_check_interval = 5min;          // log.retention.check.interval.ms
+  Duration producer_check_interval = 10min;          // how often silent producers are dropped
+};
+
+class PartitionManager {
+ public:
+  static constexpr size_t kOpeningMax = 64;          // jobs outstanding
+  static constexpr Duration kFlushTickMin = 100ms;
+  static constexpr Duration kFlushTickMax = 1s;
+  static constexpr Duration kSpaceCheckInterval = 10s;
+
+  // Directories outlive the manager.
+  PartitionManager(env::Env& env, RunLists& run_lists, std::vector<storage::LogDirectory*> directories,
+                   PartitionManagerOptions options);
+  ~PartitionManager();
+
+  std::shared_ptr<PartitionDriver> find(TopicIdPartition const& id) const;
+  std::vector<std::shared_ptr<PartitionDriver>> all() const;  // by id
+
+  // Lists what the directories hold; then `ready` runs and publications may come.
+  void start(Callback<void(Status)> ready);
+  void on_publication(metadata::Publication const& publication);
+  // Closes every log cleanly, then the directories with `broker_epoch`.
+  void stop(int64_t broker_epoch, Callback<void(Status)> done);
+
+  size_t opening_count() const { return opening_.size() + opening_in_flight_; }
+  // Runs once no partition of the publications so far is opening.
+  void when_all_open(Task task);
+
+ private:
+  struct Found {
+    storage::LogDirectory* directory{};
+    storage::PartitionDirectory entry;
+  };
+  struct Opening {
+    std::shared_ptr<PartitionDriver> driver;
+    storage::LogDirectory* directory{};
+    std::optional<storage::PartitionDirectory> existing;
+  };
+
+  void add(TopicIdPartition const& id, std::string const& topic, metadata::PartitionImage const& partition,
+           metadata::Image const& image);
+  void tell_role(PartitionDriver& driver, metadata::PartitionImage const& partition);
+  void remove(TopicIdPartition const& id);
+  void remove_strays(metadata::Image const& image);
+  storage::LogDirectory* choose_directory(metadata::PartitionImage const& partition);
+  void open_next();
+  void on_opened(Opening opening, Result<std::shared_ptr<storage::PartitionLog>> log);
+  void reconfigure(metadata::Image const& image, std::string const& topic);
+  void arm_flush(storage::LogDirectory& directory, Mono when);
+  void arm_space_check();
+  void arm_retention();
+  void arm_producer_check();
+  void schedule_unlink(storage::LogDirectory& directory, Duration delay);
+  void stop_directories(int64_t broker_epoch, Callback<void(Status)> done);
+  env::Reactor& reactor() { return run_lists_.control().reactor(); }
+
+  env::Env& env_;
+  RunLists& run_lists_;
+  std::vector<storage::LogDirectory*> const directories_;
+  PartitionManagerOptions const options_;
+
+  mutable std::shared_mutex table_mutex_;
+  std::unordered_map<TopicIdPartition, std::shared_ptr<PartitionDriver>> table_;
+
+  std::map<TopicPartition, Found> found_;            // on disk, not yet claimed by the image
+  std::map<storage::LogDirectory*, size_t> partition_counts_;
+  std::map<TopicIdPartition, storage::LogDirectory*> placed_;
+  std::set<TopicPartition> removing_;                // the name is taken until its directory is renamed
+  std::deque<Opening> opening_;
+  std::vector<Opening> blocked_;                     // wait for a removal of the same name
+  size_t opening_in_flight_ = 0;
+  std::vector<Task> when_all_open_;
+  storage::RetentionClock retention_clock_;
+  Random random_;
+  bool is_first_publication_ = true;
+  bool is_stopping_ = false;
+};
+
+}  // namespace millrace::runtime

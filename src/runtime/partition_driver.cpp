@@ -1,0 +1,763 @@
+#include "millrace/runtime/partition_driver.h"
+
+#include "millrace/base/assert.h"
+#include "millrace/record/batch.h"
+
+namespace millrace::runtime {
+
+using replication::Outcome;
+using storage::LogMark;
+using storage::Marks;
+
+namespace {
+
+ErrorCode to_error(storage::ClaimVerdict verdict) {
+  switch (verdict) {
+    case storage::ClaimVerdict::out_of_order_sequence: return ErrorCode::out_of_order_sequence_number;
+    case storage::ClaimVerdict::invalid_producer_epoch: return ErrorCode::invalid_producer_epoch;
+    case storage::ClaimVerdict::invalid_transaction_state: return ErrorCode::invalid_txn_state;
+    case storage::ClaimVerdict::transaction_coordinator_fenced: return ErrorCode::transaction_coordinator_fenced;
+    case storage::ClaimVerdict::append:
+    case storage::ClaimVerdict::duplicate: break;
+  }
+  return ErrorCode::none;
+}
+
+ErrorCode to_error(Error const& error) {
+  switch (error.kind) {
+    case ErrorKind::no_space:
+    case ErrorKind::io:
+    case ErrorKind::cancelled: return ErrorCode::kafka_storage_error;
+    default: return ErrorCode::unknown_server_error;
+  }
+}
+
+}  // namespace
+
+PartitionDriver::PartitionDriver(env::Env& env, PartitionIdentity identity, TopicConfigPtr config)
+    : Driver(env.hooks()),
+      env_(env),
+      identity_(std::move(identity)),
+      epochs_(std::make_shared<storage::LeaderEpochs const>()),
+      config_(config),
+      machine_(env.hooks()),
+      runner_config_(std::move(config)) {}
+
+PartitionDriver::~PartitionDriver() = default;
+
+// ---- Any thread
+
+std::shared_ptr<storage::LeaderEpochs const> PartitionDriver::epochs() const {
+  std::lock_guard lock(published_mutex_);
+  return epochs_;
+}
+
+TopicConfigPtr PartitionDriver::config() const {
+  std::lock_guard lock(published_mutex_);
+  return config_;
+}
+
+LogMark PartitionDriver::read_limit(ReadLimit limit, Marks const& marks) {
+  if (MR_MUTANT(hooks(), "consumer_reads_to_end")) return marks.end;
+  switch (limit) {
+    case ReadLimit::high_watermark: return marks.high_watermark;
+    case ReadLimit::last_stable: return marks.last_stable;
+    case ReadLimit::end: return marks.end;
+  }
+  return marks.high_watermark;
+}
+
+ErrorCode PartitionDriver::check_leader(LeaderEpoch request_epoch) const {
+  switch (status()) {
+    case PartitionStatus::opening: return ErrorCode::not_leader_or_follower;
+    case PartitionStatus::offline: return ErrorCode::kafka_storage_error;
+    case PartitionStatus::deleted: return ErrorCode::unknown_topic_or_partition;
+    case PartitionStatus::leader:
+    case PartitionStatus::follower: break;
+  }
+  if (request_epoch != kNoLeaderEpoch) {
+    auto const epoch = marks_.read().epoch;
+    if (request_epoch < epoch) return ErrorCode::fenced_leader_epoch;
+    if (request_epoch > epoch) return ErrorCode::unknown_leader_epoch;
+  }
+  return status() == PartitionStatus::leader ? ErrorCode::none : ErrorCode::not_leader_or_follower;
+}
+
+void PartitionDriver::when_open(env::Reactor& reactor, Task task) {
+  {
+    std::lock_guard lock(published_mutex_);
+    if (status() == PartitionStatus::opening) {
+      when_open_.emplace_back(&reactor, std::move(task));
+      return;
+    }
+  }
+  std::move(task)();
+}
+
+// ---- Waiting fetches
+
+void PartitionDriver::register_wait(WaitRegistration& registration) {
+  std::lock_guard lock(waiters_mutex_);
+  registration.previous = nullptr;
+  registration.next = first_waiter_;
+  if (first_waiter_ != nullptr) first_waiter_->previous = &registration;
+  first_waiter_ = &registration;
+  registration.is_linked = true;
+  // What was published between the read and now counts at once.
+  evaluate(registration, marks_.read());
+}
+
+void PartitionDriver::unregister_wait(WaitRegistration& registration) {
+  std::lock_guard lock(waiters_mutex_);
+  if (!registration.is_linked) return;
+  if (registration.previous != nullptr) registration.previous->next = registration.next;
+  else first_waiter_ = registration.next;
+  if (registration.next != nullptr) registration.next->previous = registration.previous;
+  registration.is_linked = false;
+}
+
+void PartitionDriver::evaluate(WaitRegistration& registration, Marks const& marks) {
+  auto const& what = registration.what;
+  auto const limit = read_limit(what.limit, marks);
+  auto const was_reached = what.from.offset <= read_limit(what.limit, what.seen).offset;
+  bool const must_answer = status() != PartitionStatus::leader || marks.epoch != what.seen.epoch ||
+                           marks.log_start > what.from.offset || (was_reached && limit.offset < what.from.offset);
+  if (must_answer) return registration.wait->wake();
+  if (limit.offset <= what.from.offset) return;
+  auto const bytes = std::clamp<int64_t>(limit.position - what.from.position, 0, what.bytes_max);
+  if (bytes == registration.contributed_bytes) return;
+  auto const difference = bytes - registration.contributed_bytes;
+  registration.contributed_bytes = bytes;
+  registration.wait->contribute(difference);
+}
+
+void PartitionDriver::notify_waiters(Marks const& marks) {
+  std::lock_guard lock(waiters_mutex_);
+  for (auto* waiter = first_waiter_; waiter != nullptr; waiter = waiter->next) evaluate(*waiter, marks);
+}
+
+void PartitionDriver::wake_all_waiters() {
+  std::lock_guard lock(waiters_mutex_);
+  for (auto* waiter = first_waiter_; waiter != nullptr; waiter = waiter->next) waiter->wait->wake();
+}
+
+// ---- Requests
+
+void PartitionDriver::append(AppendRequest request, RunList& here) {
+  bool must_start = false;
+  auto urgency = Urgency::turn_end;
+  {
+    std::lock_guard lock(mutex_);
+    if (queued_.size() < kQueuedAppendsMax && queued_bytes_ < kQueuedAppendBytesMax) {
+      queued_bytes_ += static_cast<int64_t>(request.batch.size());
+      queued_.push_back(std::move(request));
+      if (queued_bytes_ > kRunAtOnceBytes) urgency = Urgency::now;
+      // While the log is busy nobody can take the request; whoever frees the log looks again.
+      must_start = !is_log_busy_.load(std::memory_order_relaxed) && must_start_locked(urgency);
+    }
+  }
+  if (must_start) start(urgency, here);
+  if (request.sink == nullptr) return;
+  MR_PROBE(hooks(), "partition.append_queue_full");
+  request.sink->on_appended(request.index);
+  request.sink->on_answer(request.index, {.error = ErrorCode::request_timed_out});
+}
+
+void PartitionDriver::give_up(std::shared_ptr<AppendSink> sink, uint32_t index, RunList& here) {
+  post(
+      [this, sink = std::move(sink), index] {
+        for (size_t i = 0; i < pending_.size(); ++i) {
+          if (pending_[i].sink != sink || pending_[i].index != index) continue;
+          machine_.on_event(replication::GiveUp{first_pending_ticket_ + i}, now(), effects_);
+          return apply_effects();
+        }
+      },
+      here);
+}
+
+void PartitionDriver::follower_fetched(BrokerId replica, LeaderEpoch epoch, Offset offset,
+                                       Callback<void(Outcome)> done, RunList& here) {
+  post(
+      [this, replica, epoch, offset, done = std::move(done)]() mutable {
+        immediate_outcome_ = Outcome::not_leader;
+        machine_.on_event(replication::FollowerFetched{kImmediateTicket, replica, epoch, offset}, now(), effects_);
+        apply_effects();
+        std::move(done)(immediate_outcome_);
+      },
+      here);
+}
+
+void PartitionDriver::delete_records(Offset before, Callback<void(ErrorCode, Offset)> done, RunList& here) {
+  struct State {
+    Offset before;
+    Callback<void(ErrorCode, Offset)> done;
+    Result<storage::RetentionResult> result = Error{};
+  };
+  auto state = std::make_shared<State>();
+  state->before = before;
+  state->done = std::move(done);
+  post(
+      [this, state] {
+        with_log([this, state] {
+          if (auto const outcome = machine_.check_epoch(kNoLeaderEpoch); outcome != Outcome::done) {
+            return std::move(state->done)(refusal_of(outcome), Offset(-1));
+          }
+          auto const high_watermark = machine_.high_watermark();
+          if (state->before == Offset(-1)) state->before = high_watermark;
+          if (state->before < Offset(0) || state->before > high_watermark) {
+            return std::move(state->done)(ErrorCode::offset_out_of_range, Offset(-1));
+          }
+          if (state->before <= machine_.log_start_offset()) {
+            return std::move(state->done)(ErrorCode::none, machine_.log_start_offset());
+          }
+          run_log_job([log = log_, state, high_watermark] { state->result = log->delete_records(state->before, high_watermark); },
+                      [this, state] {
+                        if (!state->result.ok()) {
+                          return std::move(state->done)(to_error(state->result.error()), Offset(-1));
+                        }
+                        if (auto files = state->result->files) {
+                          pool_->run(this->here().reactor(), [files] { static_cast<void>(storage::PartitionLog::unlink(*files)); },
+                                     [] {});
+                        }
+                        machine_.on_event(replication::LogStartMoved{state->result->log_start}, now(), effects_);
+                        is_marks_dirty_ = true;
+                        apply_effects();
+                        publish_epochs();
+                        std::move(state->done)(ErrorCode::none, state->result->log_start);
+                      });
+        });
+      },
+      here);
+}
+
+// ---- Gathering and writing
+
+bool PartitionDriver::take_requests_locked() {
+  if (is_written_) return true;
+  if (queued_.empty() || is_log_busy_.load(std::memory_order_relaxed)) return false;
+  if (queued_bytes_ <= kGatheredBytesMax) {
+    gathered_.swap(queued_);
+    queued_bytes_ = 0;
+    return true;
+  }
+  int64_t bytes = 0;
+  size_t count = 0;
+  while (count < queued_.size() && (count == 0 || bytes < kGatheredBytesMax)) {
+    bytes += static_cast<int64_t>(queued_[count++].batch.size());
+  }
+  auto const cut = queued_.begin() + static_cast<std::ptrdiff_t>(count);
+  gathered_.assign(std::make_move_iterator(queued_.begin()), std::make_move_iterator(cut));
+  queued_.erase(queued_.begin(), cut);
+  queued_bytes_ -= bytes;
+  return true;
+}
+
+size_t PartitionDriver::run_requests() {
+  bool is_written = false;
+  {
+    std::lock_guard lock(mutex_);
+    is_written = std::exchange(is_written_, false);
+  }
+  if (is_written) {
+    auto const count = accepted_.size();
+    on_written();
+    return count;
+  }
+  auto const count = gathered_.size();
+  write_gathered();
+  return count;
+}
+
+void PartitionDriver::refuse(AppendRequest& request, ErrorCode error) {
+  request.sink->on_appended(request.index);
+  AppendAnswer answer{.error = error};
+  // Kafka tells the log start of a log that it got as far as asking.
+  if (status() == PartitionStatus::leader && error != ErrorCode::kafka_storage_error) {
+    answer.log_start_offset = machine_.log_start_offset();
+  }
+  answered_.push_back({std::move(request.sink), request.index, answer});
+}
+
+void PartitionDriver::write_gathered() {
+  accepted_.clear();
+  pieces_.clear();
+  auto next_offset = end_.offset;
+  auto const epoch = machine_.epoch();
+  for (auto& request : gathered_) accept(request, epoch, next_offset);
+  gathered_.clear();
+  if (accepted_.empty()) return;
+  MR_ASSERT(!pieces_.empty());
+
+  is_log_busy_.store(true, std::memory_order_relaxed);
+  auto const wall = env_.wall_now();
+  auto job = [this, wall] { write_result_ = log_->append(pieces_, wall); };
+  auto done = [self = std::static_pointer_cast<PartitionDriver>(shared_from_this()), list = &here()] {
+    bool must_start = false;
+    {
+      std::lock_guard lock(self->mutex_);
+      self->is_written_ = true;
+      must_start = self->must_start_locked(Urgency::now);
+    }
+    if (must_start) self->start(Urgency::now, *list);
+  };
+  // The job's `this` is kept alive by `done`, which the pool holds as long.
+  if (log_->is_append_short(pieces_, wall) && !MR_CHAOS(hooks(), "partition.slow_append")) {
+    pool_->run_short(here().reactor(), std::move(job), std::move(done));
+  } else {
+    MR_PROBE(hooks(), "partition.append_on_pool");
+    pool_->run(here().reactor(), std::move(job), std::move(done));
+  }
+}
+
+void PartitionDriver::accept(AppendRequest& request, LeaderEpoch epoch, Offset& next_offset) {
+  if (auto const outcome = machine_.may_append(request.wants_all_replicas); outcome != Outcome::done) {
+    return refuse(request, refusal_of(outcome));
+  }
+  if (log_->directory().is_low_on_space()) return refuse(request, ErrorCode::kafka_storage_error);
+
+  record::BatchView const batch{ByteView(request.batch)};
+  auto const base_offset = next_offset;
+  auto const last_offset = base_offset + batch.last_offset_delta();
+  if (batch.has_producer_id()) {
+    record::set_base_offset(request.batch, base_offset);
+    auto const claim = storage::ProducerClaim::of(request.batch);
+    if (!claim.ok()) return refuse(request, ErrorCode::invalid_record);
+    auto const answer = log_->producers().check(*claim, &overlay_, request.origin);
+    if (answer.verdict == storage::ClaimVerdict::duplicate) {
+      Accepted duplicate{.request = std::move(request),
+                         .base_offset = answer.batch.first_offset(),
+                         .last_offset = answer.batch.last_offset,
+                         .duplicate_time_ms = answer.batch.timestamp_ms,
+                         .is_duplicate = true};
+      if (answer.is_in_flight) {
+        MR_PROBE(hooks(), "partition.duplicate_in_flight");
+        accepted_.push_back(std::move(duplicate));
+      } else {
+        AppendAnswer const told{ErrorCode::none, duplicate.base_offset, duplicate.duplicate_time_ms,
+                                machine_.log_start_offset()};
+        duplicate.request.sink->on_appended(duplicate.request.index);
+        await(duplicate, told);
+      }
+      return;
+    }
+    if (answer.verdict != storage::ClaimVerdict::append) return refuse(request, to_error(answer.verdict));
+    overlay_.add(log_->producers(), *claim);
+  } else {
+    record::set_base_offset(request.batch, base_offset);
+  }
+  record::set_leader_epoch(request.batch, epoch);
+  pieces_.push_back(request.batch);
+  accepted_.push_back({.request = std::move(request), .base_offset = base_offset, .last_offset = last_offset});
+  next_offset = last_offset + 1;
+}
+
+void PartitionDriver::on_written() {
+  overlay_.clear();
+  auto result = std::exchange(write_result_, Result<storage::Appended>(Error{}));
+  if (!result.ok()) {
+    MR_PROBE(hooks(), "partition.append_failed");
+    env_.log().error("partition", "append of {} batches to {}-{} failed: {}", pieces_.size(), identity_.name.topic,
+                     identity_.name.partition, result.error().message);
+    // The tail has been cut: nothing of the write is there, and whoever repeated a part of it shares its fate.
+    for (auto& accepted : accepted_) refuse(accepted.request, to_error(result.error()));
+    accepted_.clear();
+    is_log_busy_.store(false, std::memory_order_relaxed);
+    if (log_->directory().is_offline()) go_offline(log_->directory().offline_reason());
+    return log_is_free();
+  }
+
+  auto const end = result->end;
+  machine_.on_appended({end.offset}, now(), effects_);
+  end_ = end;
+  if (machine_.high_watermark() < end.offset) {
+    auto position = end.position;
+    for (auto const& piece : pieces_) position = position - static_cast<int64_t>(piece.size());
+    size_t piece_index = 0;
+    for (auto const& accepted : accepted_) {
+      if (accepted.is_duplicate) continue;
+      position = position + static_cast<int64_t>(pieces_[piece_index++].size());
+      batch_ends_.push_back({accepted.last_offset + 1, position});
+    }
+    // Looked up in the log instead when a mark falls between those that are kept.
+    while (batch_ends_.size() > kBatchEndsMax) batch_ends_.pop_front();
+  }
+  is_marks_dirty_ = true;
+  apply_effects();
+  for (auto& accepted : accepted_) {
+    accepted.request.sink->on_appended(accepted.request.index);
+    AppendAnswer const answer{
+        ErrorCode::none, accepted.base_offset,
+        accepted.is_duplicate ? accepted.duplicate_time_ms : accepted.request.append_time_ms, machine_.log_start_offset()};
+    await(accepted, answer);
+  }
+  accepted_.clear();
+  pieces_.clear();
+  is_log_busy_.store(false, std::memory_order_relaxed);
+  maybe_sync();
+  log_is_free();
+}
+
+void PartitionDriver::await(Accepted& accepted, AppendAnswer const& answer) {
+  auto& request = accepted.request;
+  bool const is_answered_now =
+      !request.wants_all_replicas || MR_MUTANT(hooks(), "reply_at_append") ||
+      (accepted.is_duplicate && MR_MUTANT(hooks(), "duplicate_answered_before_mark"));
+  if (is_answered_now) {
+    answered_.push_back({std::move(request.sink), request.index, answer});
+    return;
+  }
+  auto const ticket = first_pending_ticket_ + pending_.size();
+  pending_.push_back({std::move(request.sink), request.index, answer});
+  machine_.on_await_committed({ticket, accepted.last_offset + 1}, now(), effects_);
+  apply_effects();
+}
+
+void PartitionDriver::apply_effects() {
+  for (auto const& reply : effects_.replies) {
+    if (reply.ticket == kImmediateTicket) {
+      immediate_outcome_ = reply.outcome;
+      continue;
+    }
+    auto& pending = pending_[reply.ticket - first_pending_ticket_];
+    if (reply.outcome != Outcome::done) {
+      pending.answer.error = refusal_of(reply.outcome);
+      // Its offsets stay in the answer where the append itself succeeded, as in Kafka.
+    }
+    answered_.push_back({std::move(pending.sink), pending.index, pending.answer});
+    pending.sink = nullptr;
+  }
+  while (!pending_.empty() && pending_.front().sink == nullptr) {
+    pending_.pop_front();
+    ++first_pending_ticket_;
+  }
+  if (effects_.mark_moved) is_marks_dirty_ = true;
+  effects_.clear();
+}
+
+ErrorCode PartitionDriver::refusal_of(Outcome outcome) const {
+  switch (outcome) {
+    case Outcome::done: return ErrorCode::none;
+    case Outcome::not_leader:
+      if (status() == PartitionStatus::offline) return ErrorCode::kafka_storage_error;
+      if (status() == PartitionStatus::deleted) return ErrorCode::unknown_topic_or_partition;
+      return ErrorCode::not_leader_or_follower;
+    case Outcome::fenced_leader_epoch: return ErrorCode::fenced_leader_epoch;
+    case Outcome::unknown_leader_epoch: return ErrorCode::unknown_leader_epoch;
+    case Outcome::offset_out_of_range: return ErrorCode::offset_out_of_range;
+    case Outcome::not_enough_replicas: return ErrorCode::not_enough_replicas;
+    case Outcome::not_enough_replicas_after_append: return ErrorCode::not_enough_replicas_after_append;
+    case Outcome::timed_out: return ErrorCode::request_timed_out;
+    case Outcome::storage_failed: return ErrorCode::kafka_storage_error;
+    case Outcome::not_a_replica: return ErrorCode::not_leader_or_follower;
+  }
+  return ErrorCode::unknown_server_error;
+}
+
+// ---- Publishing and replying
+
+void PartitionDriver::finish_round() {
+  if (is_marks_dirty_) publish_marks();
+  // A client that was answered must find the marks that its answer rests on, so these go out after them.
+  while (!answered_.empty()) {
+    answering_.swap(answered_);
+    for (auto& answered : answering_) answered.sink->on_answer(answered.index, answered.answer);
+    answering_.clear();
+  }
+}
+
+LogMark PartitionDriver::mark_at(Offset offset) {
+  if (offset == end_.offset) return end_;
+  auto const found = std::lower_bound(batch_ends_.begin(), batch_ends_.end(), offset,
+                                      [](LogMark const& mark, Offset o) { return mark.offset < o; });
+  if (found != batch_ends_.end() && found->offset == offset) return *found;
+  auto const position = log_->view().position_of(offset, end_);
+  // An offset between start and end has a position unless the file cannot be read; then readers wait at the old mark.
+  return position.ok() ? LogMark{offset, *position} : LogMark{std::min(offset, high_watermark_.offset), high_watermark_.position};
+}
+
+void PartitionDriver::publish_marks() {
+  is_marks_dirty_ = false;
+  auto const mark = machine_.high_watermark();
+  if (high_watermark_.offset != mark) high_watermark_ = mark_at(mark);
+  while (!batch_ends_.empty() && batch_ends_.front().offset < mark) batch_ends_.pop_front();
+  if (!is_log_busy_.load(std::memory_order_relaxed)) {
+    log_->on_high_watermark(mark);
+    auto const stable = log_->last_stable_offset(mark);
+    if (stable == mark) last_stable_ = high_watermark_;
+    else if (last_stable_.offset != stable) last_stable_ = mark_at(stable);
+  }
+  // A write has the producer state: the last stable offset follows when it is done.
+  if (last_stable_.offset > high_watermark_.offset) last_stable_ = high_watermark_;
+  Marks const marks{machine_.epoch(), machine_.log_start_offset(), last_stable_, high_watermark_, end_};
+  marks_.publish(marks);
+  notify_waiters(marks);
+}
+
+void PartitionDriver::publish_epochs() {
+  auto fresh = std::make_shared<storage::LeaderEpochs const>(log_->epochs());
+  std::lock_guard lock(published_mutex_);
+  epochs_ = std::move(fresh);
+}
+
+void PartitionDriver::set_status(PartitionStatus status) {
+  std::vector<std::pair<env::Reactor*, Task>> waiting;
+  {
+    std::lock_guard lock(published_mutex_);
+    status_.store(status, std::memory_order_release);
+    if (status != PartitionStatus::opening) waiting.swap(when_open_);
+  }
+  for (auto& [reactor, task] : waiting) reactor->post(std::move(task));
+  wake_all_waiters();
+}
+
+// ---- Syncs
+
+void PartitionDriver::maybe_sync() {
+  if (is_sync_in_flight_ || synced_ >= end_.offset) return;
+  auto const& config = *runner_config_;
+  if (end_.offset - synced_ >= config.flush_messages) return sync_now();
+  constexpr int64_t kFlushMsNever = std::numeric_limits<int64_t>::max();
+  if (config.flush_ms == kFlushMsNever || is_flush_timer_armed_) return;
+  if (config.flush_ms <= 0) return sync_now();
+  is_flush_timer_armed_ = true;
+  constexpr int64_t kFlushMsMax = 24LL * 3600 * 1000;
+  here().reactor().call_at(now() + from_ms(std::min(config.flush_ms, kFlushMsMax)),
+                           [self = std::static_pointer_cast<PartitionDriver>(shared_from_this()), list = &here()] {
+                             self->post(
+                                 [self] {
+                                   self->is_flush_timer_armed_ = false;
+                                   if (!self->is_sync_in_flight_ && self->synced_ < self->end_.offset) self->sync_now();
+                                 },
+                                 *list);
+                           });
+}
+
+void PartitionDriver::sync_now() {
+  is_sync_in_flight_ = true;
+  auto result = std::make_shared<Result<Offset>>(Error{});
+  pool_->run(here().reactor(), [log = log_, result] { *result = log->sync(); },
+             [self = std::static_pointer_cast<PartitionDriver>(shared_from_this()), result, list = &here()] {
+               self->post([self, result] { self->on_synced(std::move(*result)); }, *list);
+             });
+}
+
+void PartitionDriver::on_synced(Result<Offset> result) {
+  is_sync_in_flight_ = false;
+  if (!result.ok()) return go_offline(result.error().message);
+  synced_ = std::max(synced_, *result);
+  machine_.on_event(replication::Synced{*result}, now(), effects_);
+  apply_effects();
+  maybe_sync();
+}
+
+// ---- The log as a whole
+
+void PartitionDriver::with_log(Task task) {
+  if (!is_log_busy_.load(std::memory_order_relaxed)) return std::move(task)();
+  log_tasks_.push_back(std::move(task));
+}
+
+void PartitionDriver::log_is_free() {
+  while (!log_tasks_.empty() && !is_log_busy_.load(std::memory_order_relaxed)) {
+    auto task = std::move(log_tasks_.front());
+    log_tasks_.pop_front();
+    std::move(task)();
+  }
+}
+
+void PartitionDriver::run_log_job(Task job, Task done) {
+  is_log_busy_.store(true, std::memory_order_relaxed);
+  auto finished = std::make_shared<Task>(std::move(done));
+  pool_->run(here().reactor(), std::move(job),
+             [self = std::static_pointer_cast<PartitionDriver>(shared_from_this()), finished, list = &here()] {
+               self->post(
+                   [self, finished] {
+                     self->is_log_busy_.store(false, std::memory_order_relaxed);
+                     self->is_marks_dirty_ = true;
+                     std::move(*finished)();
+                     self->log_is_free();
+                   },
+                   *list);
+             });
+}
+
+void PartitionDriver::go_offline(std::string const& reason) {
+  if (status() == PartitionStatus::offline) return;
+  env_.log().error("partition", "{}-{} goes offline: {}", identity_.name.topic, identity_.name.partition, reason);
+  set_status(PartitionStatus::offline);
+  machine_.on_event(replication::Resign{Outcome::storage_failed}, now(), effects_);
+  apply_effects();
+}
+
+// ---- By the manager
+
+void PartitionDriver::open(std::shared_ptr<storage::PartitionLog> log, RunList& here) {
+  post(
+      [this, log = std::move(log)]() mutable {
+        log_ = std::move(log);
+        pool_ = &env_.pool(log_->directory().path());
+        end_ = log_->end();
+        synced_ = log_->recovery_point();
+        is_log_busy_.store(false, std::memory_order_relaxed);
+        // The role waits among the log tasks; until it is known requests go on waiting.
+        log_is_free();
+      },
+      here);
+}
+
+void PartitionDriver::lead(replication::BecomeLeader event, RunList& here) {
+  post(
+      [this, event = std::move(event)]() mutable {
+        with_log([this, event = std::move(event)]() mutable {
+          if (status() == PartitionStatus::offline || status() == PartitionStatus::deleted) return;
+          event.log_start_offset = log_->log_start();
+          event.end_offset = end_.offset;
+          event.synced_offset = synced_;
+          event.high_watermark = status() == PartitionStatus::opening ? log_->high_watermark_at_start()
+                                                                      : machine_.high_watermark();
+          event.min_in_sync = runner_config_->min_in_sync;
+          event.counts_at = runner_config_->is_flush_before_acknowledge() ? replication::LeaderCountsAt::synced
+                                                                          : replication::LeaderCountsAt::end;
+          log_->assign_epoch(event.epoch);
+          publish_epochs();
+          machine_.on_event(event, now(), effects_);
+          is_marks_dirty_ = true;
+          apply_effects();
+          publish_marks();
+          set_status(PartitionStatus::leader);
+          maybe_sync();
+        });
+      },
+      here);
+}
+
+void PartitionDriver::follow(LeaderEpoch epoch, BrokerId leader, RunList& here) {
+  post(
+      [this, epoch, leader] {
+        with_log([this, epoch, leader] {
+          if (status() == PartitionStatus::offline || status() == PartitionStatus::deleted) return;
+          auto const high_watermark = status() == PartitionStatus::opening ? log_->high_watermark_at_start()
+                                                                           : machine_.high_watermark();
+          publish_epochs();
+          machine_.on_event(
+              replication::BecomeFollower{epoch, leader, log_->log_start(), end_.offset, high_watermark}, now(), effects_);
+          is_marks_dirty_ = true;
+          apply_effects();
+          publish_marks();
+          set_status(PartitionStatus::follower);
+        });
+      },
+      here);
+}
+
+void PartitionDriver::set_config(TopicConfigPtr config, RunList& here) {
+  post(
+      [this, config = std::move(config)] {
+        {
+          std::lock_guard lock(published_mutex_);
+          config_ = config;
+        }
+        with_log([this, config] {
+          runner_config_ = config;
+          if (log_ == nullptr) return;
+          log_->set_config(config->log);
+          machine_.on_event(replication::RulesChanged{config->min_in_sync, config->is_flush_before_acknowledge()
+                                                                               ? replication::LeaderCountsAt::synced
+                                                                               : replication::LeaderCountsAt::end},
+                            now(), effects_);
+          apply_effects();
+          maybe_sync();
+        });
+      },
+      here);
+}
+
+void PartitionDriver::fail(std::string reason, RunList& here) {
+  post([this, reason = std::move(reason)] { go_offline(reason); }, here);
+}
+
+void PartitionDriver::remove(Uuid suffix, Task done, RunList& here) {
+  auto finished = std::make_shared<Task>(std::move(done));
+  post(
+      [this, suffix, finished] {
+        set_status(PartitionStatus::deleted);
+        machine_.on_event(replication::Resign{}, now(), effects_);
+        apply_effects();
+        with_log([this, suffix, finished] {
+          if (log_ == nullptr) return std::move (*finished)();
+          auto status = std::make_shared<Status>();
+          run_log_job([log = log_, suffix, status] { *status = log->directory().delete_log(*log, suffix); },
+                      [this, status, finished] {
+                        if (!status->ok()) {
+                          env_.log().error("partition", "delete {}-{}: {}", identity_.name.topic,
+                                           identity_.name.partition, status->error().message);
+                        }
+                        std::move (*finished)();
+                      });
+        });
+      },
+      here);
+}
+
+void PartitionDriver::close(Callback<void(Status)> done, RunList& here) {
+  auto finished = std::make_shared<Callback<void(Status)>>(std::move(done));
+  auto* list = &here;
+  post(
+      [this, finished, list] {
+        set_status(PartitionStatus::follower);
+        machine_.on_event(replication::Resign{}, now(), effects_);
+        apply_effects();
+        with_log([this, finished, list] {
+          auto status = std::make_shared<Status>();
+          auto const answer = [finished, status, list] {
+            list->reactor().post([finished, status] { std::move (*finished)(std::move(*status)); });
+          };
+          if (log_ == nullptr || log_->directory().is_offline()) return answer();
+          run_log_job([log = log_, status] { *status = log->close_cleanly(); }, answer);
+        });
+      },
+      here);
+}
+
+void PartitionDriver::apply_retention(Wall wall, RunList& here) {
+  post(
+      [this, wall] {
+        if (log_ == nullptr || status() == PartitionStatus::deleted || status() == PartitionStatus::offline) return;
+        with_log([this, wall] {
+          auto result = std::make_shared<Result<storage::RetentionResult>>(Error{});
+          auto const high_watermark = machine_.high_watermark();
+          run_log_job([log = log_, wall, high_watermark, result] { *result = log->apply_retention(wall, high_watermark); },
+                      [this, result] {
+                        if (!result->ok()) {
+                          env_.log().warn("partition", "retention of {}-{}: {}", identity_.name.topic,
+                                          identity_.name.partition, result->error().message);
+                          if (log_->directory().is_offline()) go_offline(log_->directory().offline_reason());
+                          return;
+                        }
+                        auto const& retention = **result;
+                        machine_.on_event(replication::LogStartMoved{retention.log_start}, now(), effects_);
+                        apply_effects();
+                        if (retention.files == nullptr) return;
+                        publish_epochs();
+                        // Kafka waits before it unlinks, so that slow readers can finish.
+                        auto const unlink_at = now() + from_ms(runner_config_->file_delete_delay_ms);
+                        auto& reactor = this->here().reactor();
+                        reactor.call_at(unlink_at, [pool = pool_, files = retention.files, reactor = &reactor] {
+                          pool->run(*reactor, [files] { static_cast<void>(storage::PartitionLog::unlink(*files)); }, [] {});
+                        });
+                      });
+        });
+      },
+      here);
+}
+
+void PartitionDriver::expire_producers(Wall wall, RunList& here) {
+  post(
+      [this, wall] {
+        if (log_ == nullptr) return;
+        with_log([this, wall] { log_->expire_producers(wall); });
+      },
+      here);
+}
+
+}  // namespace millrace::runtime

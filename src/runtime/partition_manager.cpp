@@ -1,0 +1,415 @@
+#include "millrace/runtime/partition_manager.h"
+
+#include <mutex>
+
+#include "millrace/base/assert.h"
+
+namespace millrace::runtime {
+
+PartitionManager::PartitionManager(env::Env& env, RunLists& run_lists, std::vector<storage::LogDirectory*> directories,
+                                   PartitionManagerOptions options)
+    : env_(env), run_lists_(run_lists), directories_(std::move(directories)), options_(std::move(options)),
+      random_(env.random("partition manager")) {}
+
+PartitionManager::~PartitionManager() = default;
+
+std::shared_ptr<PartitionDriver> PartitionManager::find(TopicIdPartition const& id) const {
+  std::shared_lock lock(table_mutex_);
+  auto const found = table_.find(id);
+  return found == table_.end() ? nullptr : found->second;
+}
+
+std::vector<std::shared_ptr<PartitionDriver>> PartitionManager::all() const {
+  std::vector<std::shared_ptr<PartitionDriver>> out;
+  {
+    std::shared_lock lock(table_mutex_);
+    out.reserve(table_.size());
+    for (auto const& [id, driver] : table_) out.push_back(driver);
+  }
+  std::sort(out.begin(), out.end(), [](auto const& a, auto const& b) { return a->identity().id < b->identity().id; });
+  return out;
+}
+
+void PartitionManager::start(Callback<void(Status)> ready) {
+  struct State {
+    std::vector<Result<std::vector<storage::PartitionDirectory>>> lists;
+    size_t left{};
+    Callback<void(Status)> ready;
+  };
+  auto state = std::make_shared<State>();
+  state->left = directories_.size();
+  state->ready = std::move(ready);
+  for (size_t i = 0; i < directories_.size(); ++i) state->lists.emplace_back(Error{});
+  for (size_t i = 0; i < directories_.size(); ++i) {
+    auto* directory = directories_[i];
+    directory->set_offline_handler([this, directory](std::string const& reason) {
+      reactor().post([this, directory, reason] {
+        for (auto const& driver : all()) {
+          auto const place = placed_.find(driver->identity().id);
+          if (place != placed_.end() && place->second == directory) driver->fail(reason, run_lists_.control());
+        }
+      });
+    });
+    env_.pool(directory->path())
+        .run(reactor(),
+             [state, directory, i] {
+               static_cast<void>(directory->check_space());
+               state->lists[i] = directory->partitions();
+             },
+             [this, state] {
+               if (--state->left > 0) return;
+               for (size_t d = 0; d < directories_.size(); ++d) {
+                 auto& list = state->lists[d];
+                 if (!list.ok()) return std::move(state->ready)(list.error());
+                 for (auto& entry : *list) {
+                   if (entry.is_future) continue;
+                   auto const name = entry.topic_partition;
+                   found_.emplace(name, Found{directories_[d], std::move(entry)});
+                 }
+                 arm_flush(*directories_[d], reactor().now() + kFlushTickMin);
+                 schedule_unlink(*directories_[d], Duration::zero());
+               }
+               arm_space_check();
+               arm_retention();
+               arm_producer_check();
+               std::move(state->ready)(Status{});
+             });
+  }
+}
+
+void PartitionManager::on_publication(metadata::Publication const& publication) {
+  auto const& image = *publication.after;
+  for (auto const& [id, topic] : publication.delta.topics) {
+    if (topic.is_deleted) {
+      for (auto const index : topic.partitions) remove({id, index});
+      continue;
+    }
+    auto const* topic_image = image.find_topic(id);
+    if (topic_image == nullptr) continue;
+    for (auto const index : topic.partitions) {
+      auto const* partition = topic_image->find_partition(index);
+      if (partition == nullptr) continue;
+      TopicIdPartition const key{id, index};
+      auto const driver = find(key);
+      bool const is_here = partition->has_replica(options_.node_id);
+      if (driver == nullptr && is_here) add(key, topic_image->name, *partition, image);
+      else if (driver != nullptr && is_here) tell_role(*driver, *partition);
+      else if (driver != nullptr) remove(key);
+    }
+  }
+  for (auto const& resource : publication.delta.configs) {
+    if (resource.type == metadata::ConfigResourceType::topic) reconfigure(image, resource.name);
+  }
+  if (std::exchange(is_first_publication_, false)) remove_strays(image);
+  open_next();
+}
+
+void PartitionManager::add(TopicIdPartition const& id, std::string const& topic,
+                           metadata::PartitionImage const& partition, metadata::Image const& image) {
+  auto config = resolve_topic_config(options_.topic_defaults,
+                                     image.find_configs(metadata::ConfigResourceType::topic, topic));
+  auto driver = std::make_shared<PartitionDriver>(env_, PartitionIdentity{id, {topic, id.partition}}, std::move(config));
+  {
+    std::unique_lock lock(table_mutex_);
+    table_.emplace(id, driver);
+  }
+  Opening opening{.driver = driver};
+  auto const found = found_.find({topic, id.partition});
+  if (found != found_.end() && (!found->second.entry.topic_id || *found->second.entry.topic_id == id.topic_id)) {
+    opening.directory = found->second.directory;
+    opening.existing = std::move(found->second.entry);
+    found_.erase(found);
+  } else {
+    if (found != found_.end()) {
+      // An older topic of the same name was deleted while we were not looking.
+      auto const old = std::move(found->second);
+      found_.erase(found);
+      removing_.insert(old.entry.topic_partition);
+      auto status = std::make_shared<Status>();
+      env_.pool(old.directory->path())
+          .run(reactor(),
+               [directory = old.directory, entry = old.entry, suffix = env_.random_uuid(), status] {
+                 *status = directory->delete_stray(entry, suffix);
+               },
+               [this, name = old.entry.topic_partition, directory = old.directory, status] {
+                 if (!status->ok()) env_.log().error("partitions", "remove stray: {}", status->error().message);
+                 removing_.erase(name);
+                 schedule_unlink(*directory, Duration::zero());
+                 open_next();
+               });
+    }
+    opening.directory = choose_directory(partition);
+  }
+  placed_[id] = opening.directory;
+  ++partition_counts_[opening.directory];
+  opening_.push_back(std::move(opening));
+  tell_role(*driver, partition);
+}
+
+storage::LogDirectory* PartitionManager::choose_directory(metadata::PartitionImage const& partition) {
+  auto const wanted = partition.directory_of(options_.node_id);
+  storage::LogDirectory* best = nullptr;
+  for (auto* directory : directories_) {
+    if (directory->directory_id() == wanted) return directory;
+    if (directory->is_offline()) continue;
+    if (best == nullptr || partition_counts_[directory] < partition_counts_[best]) best = directory;
+  }
+  return best != nullptr ? best : directories_.front();
+}
+
+void PartitionManager::tell_role(PartitionDriver& driver, metadata::PartitionImage const& partition) {
+  if (partition.leader == options_.node_id) {
+    replication::BecomeLeader event;
+    event.epoch = partition.leader_epoch;
+    event.self = options_.node_id;
+    event.replicas = partition.replicas;
+    event.in_sync_replicas = partition.isr;
+    driver.lead(std::move(event), run_lists_.control());
+  } else {
+    driver.follow(partition.leader_epoch, partition.leader, run_lists_.control());
+  }
+}
+
+void PartitionManager::remove(TopicIdPartition const& id) {
+  std::shared_ptr<PartitionDriver> driver;
+  {
+    std::unique_lock lock(table_mutex_);
+    auto const found = table_.find(id);
+    if (found == table_.end()) return;
+    driver = std::move(found->second);
+    table_.erase(found);
+  }
+  auto* directory = placed_[id];
+  placed_.erase(id);
+  --partition_counts_[directory];
+  auto const name = driver->identity().name;
+  removing_.insert(name);
+  auto const delay = from_ms(driver->config()->file_delete_delay_ms);
+  driver->remove(
+      env_.random_uuid(),
+      // Runs where the driver runs; the bookkeeping is ours.
+      [this, name, directory, delay] {
+        reactor().post([this, name, directory, delay] {
+          removing_.erase(name);
+          schedule_unlink(*directory, delay);
+          open_next();
+        });
+      },
+      run_lists_.control());
+}
+
+void PartitionManager::remove_strays(metadata::Image const& image) {
+  // Deleted while this node was down, or just before a crash. Without an id nothing is certain, and it stays.
+  for (auto it = found_.begin(); it != found_.end();) {
+    auto const& entry = it->second.entry;
+    if (!entry.topic_id || image.find_partition(*entry.topic_id, entry.topic_partition.partition) != nullptr) {
+      env_.log().warn("partitions", "{} in {} belongs to no topic of the cluster and stays", entry.name,
+                      it->second.directory->path());
+      ++it;
+      continue;
+    }
+    env_.log().info("partitions", "{} in {} belongs to a deleted topic and is removed", entry.name,
+                    it->second.directory->path());
+    auto status = std::make_shared<Status>();
+    auto* directory = it->second.directory;
+    removing_.insert(entry.topic_partition);
+    env_.pool(directory->path())
+        .run(reactor(),
+             [directory, entry, suffix = env_.random_uuid(), status] { *status = directory->delete_stray(entry, suffix); },
+             [this, directory, name = entry.topic_partition, status] {
+               if (!status->ok()) env_.log().error("partitions", "remove stray: {}", status->error().message);
+               removing_.erase(name);
+               schedule_unlink(*directory, Duration::zero());
+               open_next();
+             });
+    it = found_.erase(it);
+  }
+}
+
+void PartitionManager::open_next() {
+  for (auto& blocked : std::exchange(blocked_, {})) opening_.push_back(std::move(blocked));
+  while (!opening_.empty() && opening_in_flight_ < kOpeningMax && !is_stopping_) {
+    auto opening = std::move(opening_.front());
+    opening_.pop_front();
+    if (opening.driver->status() == PartitionStatus::deleted) continue;
+    if (removing_.contains(opening.driver->identity().name)) {
+      blocked_.push_back(std::move(opening));
+      continue;
+    }
+    ++opening_in_flight_;
+    auto result = std::make_shared<Result<std::shared_ptr<storage::PartitionLog>>>(Error{});
+    auto shared = std::make_shared<Opening>(std::move(opening));
+    auto& pool = env_.pool(shared->directory->path());
+    auto const now = env_.wall_now();
+    pool.run(reactor(),
+             [shared, result, now] {
+               auto const& identity = shared->driver->identity();
+               auto const& config = shared->driver->config()->log;
+               *result = shared->existing
+                             ? shared->directory->open_log(*shared->existing, config, now)
+                             : shared->directory->create_log(identity.name, identity.id.topic_id, config, now);
+             },
+             [this, shared, result] {
+               --opening_in_flight_;
+               on_opened(std::move(*shared), std::move(*result));
+               open_next();
+             });
+  }
+  if (opening_.empty() && blocked_.empty() && opening_in_flight_ == 0) {
+    for (auto& task : std::exchange(when_all_open_, {})) reactor().post(std::move(task));
+  }
+}
+
+void PartitionManager::on_opened(Opening opening, Result<std::shared_ptr<storage::PartitionLog>> log) {
+  auto& driver = *opening.driver;
+  auto const& name = driver.identity().name;
+  if (!log.ok()) {
+    env_.log().error("partitions", "open {}-{} in {}: {}", name.topic, name.partition, opening.directory->path(),
+                     log.error().message);
+    return driver.fail(log.error().message, run_lists_.control());
+  }
+  auto const& report = (*log)->recovery();
+  if (report.cut_bytes > 0) {
+    env_.log().warn("partitions", "{}-{}: {} bytes cut from offset {} on", name.topic, name.partition, report.cut_bytes,
+                    report.first_cut_offset.value_or(Offset(-1)));
+  }
+  driver.open(std::move(*log), run_lists_.control());
+}
+
+void PartitionManager::when_all_open(Task task) {
+  if (opening_.empty() && blocked_.empty() && opening_in_flight_ == 0) return std::move(task)();
+  when_all_open_.push_back(std::move(task));
+}
+
+void PartitionManager::reconfigure(metadata::Image const& image, std::string const& topic) {
+  auto const* topic_image = image.find_topic(topic);
+  if (topic_image == nullptr) return;
+  auto const config = resolve_topic_config(options_.topic_defaults,
+                                           image.find_configs(metadata::ConfigResourceType::topic, topic));
+  topic_image->partitions.for_each([&](int32_t index, metadata::PartitionImagePtr const&) {
+    if (auto const driver = find({topic_image->id, index})) driver->set_config(config, run_lists_.control());
+  });
+}
+
+// ---- Background work
+
+void PartitionManager::arm_flush(storage::LogDirectory& directory, Mono when) {
+  reactor().call_at(when, [this, directory = &directory] {
+    if (is_stopping_ || directory->is_offline()) return;
+    auto next = std::make_shared<Result<Mono>>(Error{});
+    auto const now = reactor().now();
+    env_.pool(directory->path())
+        .run(reactor(), [directory, next, now] { *next = directory->flush_step(now); },
+             [this, directory, next] {
+               if (!next->ok()) {
+                 env_.log().error("partitions", "flush of {}: {}", directory->path(), next->error().message);
+                 return;
+               }
+               auto const after = reactor().now();
+               arm_flush(*directory, std::clamp(**next, after + kFlushTickMin, after + kFlushTickMax));
+             });
+  });
+}
+
+void PartitionManager::arm_space_check() {
+  reactor().call_at(reactor().now() + kSpaceCheckInterval, [this] {
+    if (is_stopping_) return;
+    for (auto* directory : directories_) {
+      if (directory->is_offline()) continue;
+      env_.pool(directory->path()).run(reactor(), [directory] { static_cast<void>(directory->check_space()); }, [] {});
+    }
+    arm_space_check();
+  });
+}
+
+void PartitionManager::arm_retention() {
+  reactor().call_at(reactor().now() + options_.retention_check_interval, [this] {
+    if (is_stopping_) return;
+    auto const wall = retention_clock_.observe(env_.wall_now(), reactor().now());
+    for (auto const& driver : all()) driver->apply_retention(wall, run_lists_.control());
+    arm_retention();
+  });
+}
+
+void PartitionManager::arm_producer_check() {
+  reactor().call_at(reactor().now() + options_.producer_check_interval, [this] {
+    if (is_stopping_) return;
+    auto const wall = env_.wall_now();
+    for (auto const& driver : all()) driver->expire_producers(wall, run_lists_.control());
+    arm_producer_check();
+  });
+}
+
+void PartitionManager::schedule_unlink(storage::LogDirectory& directory, Duration delay) {
+  reactor().call_at(reactor().now() + delay, [this, directory = &directory] {
+    if (is_stopping_ || directory->is_offline()) return;
+    auto is_more = std::make_shared<Result<bool>>(false);
+    env_.pool(directory->path())
+        .run(reactor(), [directory, is_more] { *is_more = directory->remove_deleted_step(); },
+             [this, directory, is_more] {
+               if (is_more->ok() && **is_more) schedule_unlink(*directory, Duration::zero());
+             });
+  });
+}
+
+// ---- The end
+
+void PartitionManager::stop(int64_t broker_epoch, Callback<void(Status)> done) {
+  is_stopping_ = true;
+  struct State {
+    size_t left{};
+    Status status;
+    Callback<void(Status)> done;
+  };
+  auto state = std::make_shared<State>();
+  state->done = std::move(done);
+  auto const drivers = all();
+  state->left = drivers.size() + 1;
+  auto const one_less = [this, state, broker_epoch](Status status) {
+    if (!status.ok()) {
+      env_.log().error("partitions", "close: {}", status.error().message);
+      state->status = std::move(status);
+    }
+    if (--state->left > 0) return;
+    // Without a clean close of every log there is no clean-stop mark: the next start recovers.
+    if (!state->status.ok()) return std::move(state->done)(std::move(state->status));
+    stop_directories(broker_epoch, std::move(state->done));
+  };
+  for (auto const& driver : drivers) {
+    if (driver->status() == PartitionStatus::opening) {
+      one_less(Error{ErrorKind::cancelled, "still opening"});
+      continue;
+    }
+    driver->close(one_less, run_lists_.control());
+  }
+  reactor().post([one_less] { one_less(Status{}); });
+}
+
+void PartitionManager::stop_directories(int64_t broker_epoch, Callback<void(Status)> done) {
+  struct State {
+    std::vector<Status> results;
+    size_t left{};
+    Callback<void(Status)> done;
+  };
+  auto state = std::make_shared<State>();
+  state->results.resize(directories_.size());
+  state->left = directories_.size();
+  state->done = std::move(done);
+  for (size_t i = 0; i < directories_.size(); ++i) {
+    auto* directory = directories_[i];
+    env_.pool(directory->path())
+        .run(reactor(),
+             [directory, state, i, broker_epoch] {
+               if (!directory->is_offline()) state->results[i] = directory->stop_cleanly(broker_epoch);
+             },
+             [state] {
+               if (--state->left > 0) return;
+               for (auto& result : state->results) {
+                 if (!result.ok()) return std::move(state->done)(std::move(result));
+               }
+               std::move(state->done)(Status{});
+             });
+  }
+}
+
+}  // namespace millrace::runtime
