@@ -10,11 +10,11 @@ namespace millrace::broker {
 Broker::Broker(env::Env& env, NodeConfig config, runtime::RunLists& run_lists, runtime::PartitionManager& partitions,
                runtime::ControllerClient& controller, ImagePtr first_image)
     : config_(std::move(config)),
-      fetch_sessions_(std::make_unique<FetchSessions>(static_cast<size_t>(config_.fetch_session_count_max))),
+      fetch_sessions_(std::make_unique<FetchSessions>(static_cast<size_t>(config_.fetch_session_count_max), env.random("fetch sessions"))),
       services_{env, config_, RoutingTable::product(), run_lists, partitions, controller, *fetch_sessions_} {
   for (size_t i = 0; i <= env.reactor_count(); ++i) {
     auto& reactor = i < env.reactor_count() ? env.reactor(i) : env.control_reactor();
-    threads_.push_back(std::make_unique<ThreadState>(ThreadState{&reactor, &run_lists.of(reactor), first_image}));
+    threads_.push_back(std::make_unique<ThreadState>(reactor, run_lists.of(reactor), first_image));
   }
 }
 
@@ -22,7 +22,7 @@ Broker::~Broker() = default;
 
 ThreadState& Broker::thread_of(env::Reactor& reactor) {
   for (auto& thread : threads_) {
-    if (thread->reactor == &reactor) return *thread;
+    if (&thread->reactor == &reactor) return *thread;
   }
   MR_ASSERT(false && "a reactor of another node");
   return *threads_.front();
@@ -57,7 +57,12 @@ void Broker::on_request(net::Request request, std::unique_ptr<net::Answer> answe
   route->handle(std::move(context));
 }
 
-void Broker::on_connection_closed(net::ConnectionInfo const&) {}
+void Broker::on_connection_closed(net::ConnectionInfo const& connection) {
+  auto const state = std::static_pointer_cast<ConnectionState>(connection.handler_state);
+  if (state == nullptr) return;
+  state->unanswered = nullptr;
+  if (state->on_closed) std::move(state->on_closed)();
+}
 
 int64_t Broker::request_bytes_max(net::ConnectionInfo const&) const { return config_.request_bytes_max; }
 
@@ -74,7 +79,7 @@ void Broker::publish(ImagePtr image, env::Reactor& back, Task done) {
   };
   auto countdown = std::make_shared<Countdown>(threads_.size(), back, std::move(done));
   for (auto& thread : threads_) {
-    thread->reactor->post([countdown, image, state = thread.get()] {
+    thread->reactor.post([countdown, image, state = thread.get()] {
       state->image = image;
       if (countdown->left.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
       countdown->back.post(std::move(countdown->done));

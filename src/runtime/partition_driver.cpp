@@ -188,12 +188,12 @@ void PartitionDriver::follower_fetched(BrokerId replica, LeaderEpoch epoch, Offs
 }
 
 void PartitionDriver::delete_records(Offset before, Callback<void(ErrorCode, Offset)> done, RunList& here) {
-  struct State {
+  struct Deletion {
     Offset before;
     Callback<void(ErrorCode, Offset)> done;
     Result<storage::RetentionResult> result = Error{};
   };
-  auto state = std::make_shared<State>();
+  auto state = std::make_shared<Deletion>();
   state->before = before;
   state->done = std::move(done);
   post(

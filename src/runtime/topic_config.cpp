@@ -66,11 +66,32 @@ bool apply_topic_setting(TopicConfig& config, std::string_view key, std::string_
   return false;
 }
 
+void finish_topic_config(TopicConfig& config) {
+  config.codec.reset();
+  config.codec_level.reset();
+  auto const& type = config.compression_type;
+  if (type == "uncompressed") config.codec = Codec::none;
+  if (type == "snappy") config.codec = Codec::snappy;
+  if (type == "gzip") {
+    config.codec = Codec::gzip;
+    config.codec_level = config.gzip_level;
+  }
+  if (type == "lz4") {
+    config.codec = Codec::lz4;
+    config.codec_level = config.lz4_level;
+  }
+  if (type == "zstd") {
+    config.codec = Codec::zstd;
+    config.codec_level = config.zstd_level;
+  }
+}
+
 TopicConfigPtr resolve_topic_config(TopicConfig const& defaults, metadata::ConfigMap const* settings) {
   auto config = std::make_shared<TopicConfig>(defaults);
   if (settings != nullptr) {
     settings->for_each([&](std::string const& key, std::string const& value) { apply_topic_setting(*config, key, value); });
   }
+  finish_topic_config(*config);
   return config;
 }
 

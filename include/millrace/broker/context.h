@@ -10,7 +10,9 @@
 #include "millrace/base/ids.h"
 #include "millrace/base/log.h"
 #include "millrace/base/time.h"
+#include "millrace/broker/deadlines.h"
 #include "millrace/bytes/arena.h"
+#include "millrace/bytes/codec.h"
 #include "millrace/bytes/shared_bytes.h"
 #include "millrace/env/env.h"
 #include "millrace/env/response.h"
@@ -58,14 +60,18 @@ struct NodeConfig {
   bool auto_create_topics = true;                 // auto.create.topics.enable
   int32_t default_partition_count = 1;            // num.partitions
   int16_t default_replication_factor = 1;         // default.replication.factor
-  bool validate_whole_records = true;             // millrace.produce.validation=full
+  bool validates_records = true;                  // millrace.produce.validation: records, not header
 };
 
 // What belongs to one reactor thread. Only that thread touches it.
 struct ThreadState {
-  env::Reactor* reactor{};
-  runtime::RunList* run_list{};
-  ImagePtr image;  // the thread's copy; replaced by post (Broker::publish)
+  ThreadState(env::Reactor& r, runtime::RunList& list, ImagePtr first_image)
+      : reactor(r), run_list(list), image(std::move(first_image)), deadlines(r) {}
+  env::Reactor& reactor;
+  runtime::RunList& run_list;
+  ImagePtr image;        // the thread's copy; replaced by post (Broker::publish)
+  CodecContext codecs;   // for what is decompressed without leaving the thread
+  Deadlines deadlines;
 };
 
 // The node around the handlers. All members outlive every request.
@@ -84,6 +90,9 @@ struct Services {
 struct ConnectionState {
   ListenerKind listener_kind = ListenerKind::broker;
   ThreadState* thread{};
+  Task on_closed;  // of the request that is parked, so that it does not outlive its client for long
+  // A request that Kafka never answers (Produce with null records): held until the client gives up.
+  std::shared_ptr<void> unanswered;
 };
 
 // One request on its way through a handler. Lives until it is answered; a handler that parks keeps the unique_ptr.

@@ -60,7 +60,7 @@ class PartitionManager {
   struct Opening {
     std::shared_ptr<PartitionDriver> driver;
     storage::LogDirectory* directory{};
-    std::optional<storage::PartitionDirectory> existing;
+    std::optional<storage::PartitionDirectory> existing = std::nullopt;
   };
 
   void add(TopicIdPartition const& id, std::string const& topic, metadata::PartitionImage const& partition,

@@ -4,9 +4,11 @@
 #include <cstdint>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
+#include "millrace/bytes/codec.h"
 #include "millrace/metadata/image.h"
 #include "millrace/storage/log_config.h"
 
@@ -21,6 +23,8 @@ struct TopicConfig {
   int64_t timestamp_before_ms_max = std::numeric_limits<int64_t>::max();   // message.timestamp.before.max.ms
   int64_t timestamp_after_ms_max = 3'600'000;                              // message.timestamp.after.max.ms
   std::string compression_type = "producer";                               // compression.type
+  std::optional<Codec> codec;                                              // what that means; none: as the producer
+  std::optional<int> codec_level;
   int32_t gzip_level = -1;
   int32_t lz4_level = 9;
   int32_t zstd_level = 3;
@@ -37,6 +41,9 @@ using TopicConfigPtr = std::shared_ptr<TopicConfig const>;
 // Sets one key; false: the key or its value means nothing here, and nothing was changed. Values were checked when they
 // were accepted.
 bool apply_topic_setting(TopicConfig& config, std::string_view key, std::string_view value);
+
+// Sets what follows from other fields; after the last apply_topic_setting().
+void finish_topic_config(TopicConfig& config);
 
 TopicConfigPtr resolve_topic_config(TopicConfig const& defaults, metadata::ConfigMap const* settings);
 
