@@ -6,7 +6,12 @@ namespace millrace::broker {
 namespace {
 
 constexpr Route kRoutes[] = {
+    {ApiKey::produce, handle_produce},
+    {ApiKey::fetch, handle_fetch},
+    {ApiKey::list_offsets, handle_list_offsets},
     {ApiKey::api_versions, handle_api_versions},
+    {ApiKey::delete_records, handle_delete_records},
+    {ApiKey::offset_for_leader_epoch, handle_offset_for_leader_epoch},
 };
 
 }  // namespace

@@ -1,0 +1,50 @@
+#include "open_gate.h"
+
+#include <atomic>
+
+namespace millrace::broker {
+namespace {
+
+class Gate final : public Deadline, public std::enable_shared_from_this<Gate> {
+ public:
+  explicit Gate(Task then) : then_(std::move(then)) {}
+  void hold() { self_ = shared_from_this(); }
+  void one_more() { ++left_; }
+  void one_less() {
+    if (--left_ == 0) pass();
+  }
+
+ private:
+  void on_deadline() override { pass(); }
+  void pass() {
+    auto const keep = std::exchange(self_, nullptr);
+    Deadlines::remove(*this);
+    if (then_) std::move(then_)();
+  }
+
+  size_t left_ = 1;
+  Task then_;
+  std::shared_ptr<Gate> self_;  // alive until it is passed
+};
+
+}  // namespace
+
+void when_open(RequestContext& context, std::vector<std::shared_ptr<runtime::PartitionDriver>> const& partitions,
+               Duration wait_max, Task then) {
+  auto const is_opening = [](std::shared_ptr<runtime::PartitionDriver> const& partition) {
+    return partition != nullptr && partition->status() == runtime::PartitionStatus::opening;
+  };
+  if (std::none_of(partitions.begin(), partitions.end(), is_opening)) return std::move(then)();
+  auto& thread = context.thread();
+  auto gate = std::make_shared<Gate>(std::move(then));
+  gate->hold();
+  thread.deadlines.add(*gate, thread.reactor.now() + wait_max);
+  for (auto const& partition : partitions) {
+    if (!is_opening(partition)) continue;
+    gate->one_more();
+    partition->when_open(thread.reactor, [gate] { gate->one_less(); });
+  }
+  gate->one_less();
+}
+
+}  // namespace millrace::broker
