@@ -9,11 +9,12 @@ set(MR_ROOMS_TABLE "")
 
 # Standard headers that nearly every file uses, compiled once for all rooms. Only system headers: with a header of this
 # tree in it the precompiled header would carry the tree's path, and the compiler cache could not share it.
-add_library(mr_pch STATIC ${CMAKE_SOURCE_DIR}/cmake/pch.cpp)
-target_link_libraries(mr_pch PUBLIC mr_flags fmt::fmt)
-target_precompile_headers(mr_pch PRIVATE <fmt/core.h> <fmt/format.h> <algorithm> <array> <atomic> <chrono> <compare>
+set(MR_PCH <fmt/core.h> <fmt/format.h> <algorithm> <array> <atomic> <chrono> <compare>
   <cstddef> <cstdint> <cstring> <deque> <functional> <map> <memory> <mutex> <optional> <set> <span> <string>
   <string_view> <tuple> <type_traits> <unordered_map> <utility> <variant> <vector>)
+add_library(mr_pch STATIC ${CMAKE_SOURCE_DIR}/cmake/pch.cpp)
+target_link_libraries(mr_pch PUBLIC mr_flags fmt::fmt)
+target_precompile_headers(mr_pch PRIVATE ${MR_PCH})
 
 function(mr_library target)
   target_link_libraries(${target} PUBLIC mr_flags fmt::fmt)

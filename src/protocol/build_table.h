@@ -88,7 +88,7 @@ class TableBuilder {
                                          auto const& value = *static_cast<Held const*>(held);
                                          return value ? &*value : nullptr;
                                        },
-                                       [](void* held) -> void* { return &static_cast<Held*>(held)->emplace(); },
+                                       [](void* held) -> void* { return &static_cast<Held*>(held)->emplace(S{}); },
                                        [](void* held) { static_cast<Held*>(held)->reset(); }};
     return {Kind::nullable_structure, {}, 0, structure<S>(), &ops};
   }

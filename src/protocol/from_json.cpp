@@ -1,4 +1,5 @@
 #include <charconv>
+#include <limits>
 
 #include <fmt/format.h>
 
@@ -160,6 +161,11 @@ class Parser {
   }
   bool real(double& out) {
     spaces();
+    for (auto const& [name, number] : {std::pair("\"NaN\"", std::numeric_limits<double>::quiet_NaN()),
+                                       std::pair("\"Infinity\"", std::numeric_limits<double>::infinity()),
+                                       std::pair("\"-Infinity\"", -std::numeric_limits<double>::infinity())}) {
+      if (take(name)) return out = number, true;
+    }
     auto const [end, problem] = std::from_chars(json_.data() + at_, json_.data() + json_.size(), out);
     if (problem != std::errc{}) return fail("no number");
     at_ = static_cast<size_t>(end - json_.data());
