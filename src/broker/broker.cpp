@@ -2,7 +2,7 @@
 
 #include <atomic>
 
-#include "fetch_sessions.h"
+#include "millrace/broker/fetch_sessions.h"
 #include "millrace/runtime/driver.h"
 
 namespace millrace::broker {

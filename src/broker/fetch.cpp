@@ -2,7 +2,7 @@
 // must come from the disk; from the first partition that must, the rest is read on the directory's pool.
 #include <unordered_map>
 
-#include "fetch_sessions.h"
+#include "millrace/broker/fetch_sessions.h"
 #include "handlers.h"
 #include "leader_hint.h"
 #include "millrace/metadata/image.h"

@@ -1,4 +1,4 @@
-#include "fetch_sessions.h"
+#include "millrace/broker/fetch_sessions.h"
 
 #include <algorithm>
 
