@@ -32,11 +32,8 @@ ApiError const& error_of(ControllerAnswer const& answer) {
 Controller::Controller(ControllerConfig config, std::function<Uuid()> make_uuid)
     : config_(std::move(config)), make_uuid_(std::move(make_uuid)) {}
 
-RecordList Controller::bootstrap_records() const {
+RecordList Controller::default_feature_records() {
   RecordList out;
-  protocol::BeginTransactionRecord begin;
-  begin.name = "Bootstrap records";
-  out.add(begin, 0);
   auto const add_level = [&](FeatureInfo const& feature) {
     protocol::FeatureLevelRecord r;
     r.name = feature.name;
@@ -47,6 +44,15 @@ RecordList Controller::bootstrap_records() const {
   for (auto const& feature : known_features()) {
     if (feature.name != kMetadataVersionFeature && feature.level_of_new_cluster > 0) add_level(feature);
   }
+  return out;
+}
+
+RecordList Controller::bootstrap_records(RecordList const& formatted) const {
+  RecordList out;
+  protocol::BeginTransactionRecord begin;
+  begin.name = "Bootstrap records";
+  out.add(begin, 0);
+  out.append(formatted.empty() ? default_feature_records() : formatted);
   // With ELR the cluster's own min.insync.replicas must be known to every controller.
   auto const min_isr = fmt::format("{}", config_.min_isr);
   protocol::ConfigRecord config;

@@ -56,6 +56,27 @@ bool ImageDelta::empty() const {
          !has_scram && !has_acls && !has_delegation_tokens && !has_producer_ids && !is_from_snapshot;
 }
 
+void ImageDelta::merge(ImageDelta const& later) {
+  for (auto const& [id, topic] : later.topics) {
+    auto const [entry, is_new] = topics.try_emplace(id, topic);
+    if (is_new) continue;
+    auto& mine = entry->second;
+    mine.partitions.insert(topic.partitions.begin(), topic.partitions.end());
+    mine.is_deleted |= topic.is_deleted;
+    if (mine.is_created && mine.is_deleted) topics.erase(entry);  // neither image has it
+  }
+  brokers.insert(later.brokers.begin(), later.brokers.end());
+  controllers.insert(later.controllers.begin(), later.controllers.end());
+  configs.insert(later.configs.begin(), later.configs.end());
+  features.insert(later.features.begin(), later.features.end());
+  has_quotas |= later.has_quotas;
+  has_scram |= later.has_scram;
+  has_acls |= later.has_acls;
+  has_delegation_tokens |= later.has_delegation_tokens;
+  has_producer_ids |= later.has_producer_ids;
+  is_from_snapshot |= later.is_from_snapshot;
+}
+
 ImageDelta compare_images(Image const& before, Image const& after) {
   ImageDelta delta;
   compare_topics(before, after, delta);

@@ -34,8 +34,11 @@ class Controller {
   // `make_uuid` gives topic ids; never a reserved one.
   Controller(ControllerConfig config, std::function<Uuid()> make_uuid);
 
-  // The records that a cluster without any begins with (a metadata transaction: all or nothing).
-  RecordList bootstrap_records() const;
+  // The records that a cluster without any begins with (a metadata transaction: all or nothing). `formatted` are the
+  // values that formatting left in the bootstrap checkpoint; none: what a freshly formatted 4.4 has.
+  RecordList bootstrap_records(RecordList const& formatted = {}) const;
+  // The feature levels of a new cluster, as formatting writes them.
+  static RecordList default_feature_records();
 
   Decision decide(Image const& tip, ControllerRequest const& request, Mono now);
   // Fences brokers that have not been heard of for a session; at most one batch a call. This node itself is not

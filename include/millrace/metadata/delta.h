@@ -31,6 +31,8 @@ struct ImageDelta {
   bool is_from_snapshot = false;
 
   bool empty() const;
+  // Afterwards this covers both runs, `later` being the second.
+  void merge(ImageDelta const& later);
 };
 
 // What subscribers get, in the order of publication.

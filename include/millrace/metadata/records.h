@@ -21,6 +21,7 @@ class RecordList {
   void add(M const& record, int16_t version) {
     values_.push_back(encode_record(M::table(), &record, version));
   }
+  void add_encoded(SharedBytes value) { values_.push_back(std::move(value)); }
   void append(RecordList const& other) { values_.insert(values_.end(), other.values_.begin(), other.values_.end()); }
   bool empty() const { return values_.empty(); }
   size_t size() const { return values_.size(); }

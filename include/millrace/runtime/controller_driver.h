@@ -1,0 +1,140 @@
+// The controller of this node: takes requests one decision at a time, appends what they decide to the metadata log,
+// publishes what is committed and answers when every thread of the node has seen it. Also looks after this node's own
+// registration as a broker and its block of producer ids.
+//
+// Lives on the control reactor; submit(), next_producer_id() and the getters may be called by any thread.
+//
+// Order of a node's life: construct, subscribe to publisher(), start(), [requests], stop_broker(), close(), destroy.
+#pragma once
+#include <atomic>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <vector>
+
+#include "millrace/env/env.h"
+#include "millrace/metadata/controller.h"
+#include "millrace/runtime/controller_client.h"
+#include "millrace/runtime/metadata_publisher.h"
+#include "millrace/runtime/raft_driver.h"
+
+namespace millrace::runtime {
+
+// This node as a broker.
+struct LocalBroker {
+  Uuid incarnation_id;                       // of this process life
+  std::vector<metadata::Endpoint> endpoints; // as advertised
+  std::optional<std::string> rack;
+  std::vector<DirectoryId> directories;
+  bool is_clean = true;                      // nothing that was acknowledged can be missing (DESIGN.md, section 6)
+};
+
+struct ControllerDriverOptions {
+  metadata::ControllerConfig controller;
+  MetadataLogOptions log;
+  std::vector<metadata::Endpoint> controller_endpoints;
+  int64_t snapshot_interval_bytes = 20LL << 20;  // metadata.log.max.record.bytes.between.snapshots
+  Duration broker_start_deadline = 60s;
+};
+
+class ControllerDriver final : public ControllerClient, private RaftEvents {
+ public:
+  // `on_failed` is told once that the metadata log cannot be written; the process must stop then.
+  ControllerDriver(env::Env& env, storage::LogDirectory& directory, ControllerDriverOptions options,
+                   std::function<void(Error const&)> on_failed);
+  ~ControllerDriver() override;
+
+  MetadataPublisher& publisher() { return publisher_; }
+
+  // Loads the log, takes the lead, registers this node and unfences it. `ready` gets the broker epoch once all threads
+  // have an image in which this node leads what it can; on the control reactor. Any thread.
+  void start(LocalBroker broker, Callback<void(Result<int64_t>)> ready);
+
+  // Controlled shutdown: gives up leaderships, then fences this node. Any thread; `done` on the control reactor.
+  void stop_broker(Task done);
+  // No requests come any more. Closes the metadata log.
+  void close(Callback<void(Status)> done);
+
+  void submit(metadata::ControllerRequest request, Mono deadline, env::Reactor& back,
+              Callback<void(metadata::ControllerAnswer)> done) override;
+  void next_producer_id(Mono deadline, env::Reactor& back, Callback<void(Result<ProducerId>)> done) override;
+  QuorumDescription describe_quorum() const override;
+  BrokerId active_controller() const override;
+
+  std::string const& cluster_id() const { return options_.controller.cluster_id; }
+
+ private:
+  struct Uncommitted {  // a decision's image, until it is committed
+    Offset end;
+    metadata::Image image;
+    metadata::ImageDelta delta;
+  };
+  struct Waiting {  // an answer, until what it saw is published
+    Offset seen;    // the last offset of the tip that it was decided on
+    Mono deadline;
+    env::Reactor* back{};
+    Callback<void(metadata::ControllerAnswer)> done;
+    metadata::ControllerAnswer answer;
+  };
+  struct IdWaiter {
+    env::Reactor* back{};
+    Callback<void(Result<ProducerId>)> done;
+  };
+
+  void on_leader(LeaderEpoch epoch, Offset log_end, Wall now) override;
+  void on_committed(Offset high_watermark) override;
+  void on_failed(Error const& error) override;
+
+  void on_loaded(Result<LoadedMetadata> loaded);
+  void start_broker();
+  void on_request(metadata::ControllerRequest request, Mono deadline, env::Reactor& back,
+                  Callback<void(metadata::ControllerAnswer)> done);
+  // False: this node does not lead any more.
+  bool append_and_replay(metadata::RecordList const& records);
+  void on_published(metadata::ImagePtr const& image);
+  void release(Waiting waiting);
+  void arm_deadline();
+  void expire();
+  void arm_session_check();
+  void maybe_snapshot();
+  void update_description();
+  void stop_step();
+  void refill_producer_ids();
+  void fail_start(Error error);
+
+  env::Env& env_;
+  env::Reactor& reactor_;
+  storage::LogDirectory& directory_;
+  ControllerDriverOptions options_;
+  std::function<void(Error const&)> failed_;
+  metadata::Controller controller_;
+  MetadataPublisher publisher_;
+  RaftDriver raft_;
+
+  // Control reactor only.
+  metadata::Replayer tip_;
+  metadata::RecordList formatted_;
+  std::optional<LeaderEpoch> leading_;
+  metadata::ImageDelta tip_delta_;   // since the last element of uncommitted_
+  std::deque<Uncommitted> uncommitted_;
+  std::deque<Waiting> waiting_;
+  env::TimerId deadline_timer_ = env::kNoTimer;
+  Mono deadline_armed_ = Mono::never();
+  LocalBroker local_broker_;
+  int64_t broker_epoch_ = -1;
+  Callback<void(Result<int64_t>)> ready_;
+  Task stopped_;
+  bool is_closed_ = false;
+
+  std::atomic<size_t> outstanding_{0};
+
+  mutable std::mutex mutex_;
+  QuorumDescription description_;          // mutex_
+  ProducerId next_id_{0}, ids_end_{0};     // mutex_
+  std::deque<IdWaiter> id_waiters_;        // mutex_
+  bool is_refilling_ids_ = false;          // mutex_
+};
+
+}  // namespace millrace::runtime

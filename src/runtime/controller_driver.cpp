@@ -1,0 +1,403 @@
+#include "millrace/runtime/controller_driver.h"
+
+#include "millrace/metadata/features.h"
+
+namespace millrace::runtime {
+namespace {
+
+constexpr Duration kSessionCheckInterval = std::chrono::milliseconds(500);
+constexpr size_t kIdWaitersMax = 4096;
+
+// An answer of the same kind that carries an error alone.
+metadata::ControllerAnswer error_like(metadata::ControllerAnswer const& answer, metadata::ApiError error) {
+  return std::visit(
+      [&]<class A>(A const&) -> metadata::ControllerAnswer {
+        A out;
+        out.error = std::move(error);
+        return out;
+      },
+      answer);
+}
+
+metadata::ApiError timed_out() { return {ErrorCode::request_timed_out, std::nullopt}; }
+
+}  // namespace
+
+ControllerDriver::ControllerDriver(env::Env& env, storage::LogDirectory& directory, ControllerDriverOptions options,
+                                   std::function<void(Error const&)> on_failed)
+    : env_(env),
+      reactor_(env.control_reactor()),
+      directory_(directory),
+      options_(std::move(options)),
+      failed_(std::move(on_failed)),
+      controller_(options_.controller, [&env] { return env.random_uuid(); }),
+      raft_(env, directory, *this) {
+  publisher_.set_on_published([this](metadata::ImagePtr const& image) { on_published(image); });
+}
+
+ControllerDriver::~ControllerDriver() = default;
+
+// ---- start
+
+void ControllerDriver::start(LocalBroker broker, Callback<void(Result<int64_t>)> ready) {
+  reactor_.post([this, broker = std::move(broker), ready = std::move(ready)]() mutable {
+    local_broker_ = std::move(broker);
+    ready_ = std::move(ready);
+    auto loaded = std::make_shared<std::optional<Result<LoadedMetadata>>>();
+    env_.pool(directory_.path())
+        .run(reactor_,
+             [this, loaded] { loaded->emplace(load_metadata_log(directory_, options_.log, env_.wall_now())); },
+             [this, loaded] { on_loaded(std::move(**loaded)); });
+  });
+}
+
+void ControllerDriver::fail_start(Error error) {
+  if (ready_) std::move(ready_)(std::move(error));
+}
+
+void ControllerDriver::on_loaded(Result<LoadedMetadata> loaded) {
+  if (!loaded) return fail_start(std::move(loaded).error());
+  tip_ = std::move(loaded->replayer);
+  // What the log held before is published with this node's first commitment, compared with nothing.
+  tip_.take_delta();
+  tip_delta_ = metadata::compare_images(metadata::Image(), tip_.image());
+  tip_delta_.is_from_snapshot = true;
+  formatted_ = std::move(loaded->formatted);
+  if (auto status = raft_.start({options_.log.self}, *std::move(loaded)); !status) return fail_start(std::move(status).error());
+  update_description();
+}
+
+void ControllerDriver::on_leader(LeaderEpoch epoch, Offset log_end, Wall now) {
+  leading_ = epoch;
+  tip_.skip(log_end - 1, epoch, now.ms);
+  uncommitted_.push_back({log_end, tip_.visible(), std::exchange(tip_delta_, {})});
+  controller_.reset_sessions(tip_.image(), reactor_.now());
+  update_description();
+  if (tip_.image().metadata_version() == 0 && !append_and_replay(controller_.bootstrap_records(formatted_))) return;
+  formatted_ = {};
+  start_broker();
+  arm_session_check();
+}
+
+void ControllerDriver::start_broker() {
+  auto const deadline = reactor_.now() + options_.broker_start_deadline;
+  metadata::RegisterController controller;
+  controller.controller.id = options_.controller.node_id.value;
+  controller.controller.incarnation_id = local_broker_.incarnation_id;
+  controller.controller.endpoints = options_.controller_endpoints;
+  controller.controller.features = metadata::supported_features();
+  on_request(std::move(controller), deadline, reactor_, [](auto const&) {});
+
+  metadata::RegisterBroker broker;
+  broker.id = options_.controller.node_id;
+  broker.cluster_id = options_.controller.cluster_id;
+  broker.incarnation_id = local_broker_.incarnation_id;
+  broker.endpoints = local_broker_.endpoints;
+  broker.features = metadata::supported_features();
+  broker.rack = local_broker_.rack;
+  broker.directories = local_broker_.directories;
+  broker.cordoned_directories.emplace();
+  auto const* before = tip_.image().find_broker(broker.id);
+  if (before != nullptr && local_broker_.is_clean) broker.previous_broker_epoch = before->epoch;
+  std::optional<metadata::ApiError> refused;
+  auto const now = reactor_.now();
+  {
+    auto decision = controller_.decide(tip_.image(), metadata::ControllerRequest(std::move(broker)), now);
+    auto const& answer = std::get<metadata::RegisterBrokerAnswer>(decision.answer);
+    if (!answer.error.ok()) {
+      return fail_start({ErrorKind::invalid, fmt::format("register this node as broker {}: {}", options_.controller.node_id,
+                                                         answer.error.message.value_or("refused"))});
+    }
+    broker_epoch_ = answer.broker_epoch;
+    MR_ASSERT(decision.records.empty() || broker_epoch_ == tip_.image().offset.value + 1);
+    if (!append_and_replay(decision.records)) return;
+  }
+  // The log is replayed and the partitions open on their own: nothing is gained by staying fenced.
+  metadata::BrokerHeartbeat heartbeat;
+  heartbeat.id = options_.controller.node_id;
+  heartbeat.epoch = broker_epoch_;
+  heartbeat.metadata_offset = tip_.image().offset.value;
+  on_request(std::move(heartbeat), deadline, reactor_, [this](metadata::ControllerAnswer const& answer) {
+    auto const& error = metadata::error_of(answer);
+    if (!error.ok()) return fail_start({ErrorKind::invalid, "start as a broker: the controller did not answer in time"});
+    if (ready_) std::move(ready_)(broker_epoch_);
+  });
+}
+
+// ---- requests
+
+void ControllerDriver::submit(metadata::ControllerRequest request, Mono deadline, env::Reactor& back,
+                              Callback<void(metadata::ControllerAnswer)> done) {
+  if (outstanding_.fetch_add(1, std::memory_order_relaxed) >= kRequestsMax) {
+    outstanding_.fetch_sub(1, std::memory_order_relaxed);
+    back.post([answer = metadata::error_answer(request, timed_out()), done = std::move(done)]() mutable {
+      std::move(done)(std::move(answer));
+    });
+    return;
+  }
+  reactor_.post([this, request = std::move(request), deadline, &back, done = std::move(done)]() mutable {
+    on_request(std::move(request), deadline, back,
+               [this, done = std::move(done)](metadata::ControllerAnswer answer) mutable {
+                 outstanding_.fetch_sub(1, std::memory_order_relaxed);
+                 std::move(done)(std::move(answer));
+               });
+  });
+}
+
+void ControllerDriver::on_request(metadata::ControllerRequest request, Mono deadline, env::Reactor& back,
+                                  Callback<void(metadata::ControllerAnswer)> done) {
+  Waiting waiting{tip_.image().offset, deadline, &back, std::move(done), {}};
+  auto const now = reactor_.now();
+  if (!leading_ || is_closed_) {
+    waiting.answer = metadata::error_answer(request, {ErrorCode::not_controller, std::nullopt});
+    return release(std::move(waiting));
+  }
+  if (deadline <= now) {
+    waiting.answer = metadata::error_answer(request, timed_out());
+    return release(std::move(waiting));
+  }
+  auto decision = controller_.decide(tip_.image(), request, now);
+  waiting.answer = std::move(decision.answer);
+  if (!append_and_replay(decision.records)) {
+    waiting.answer = metadata::error_answer(request, {ErrorCode::not_controller, std::nullopt});
+    return release(std::move(waiting));
+  }
+  waiting.seen = tip_.image().offset;
+  if (waiting.seen <= publisher_.published()->offset) return release(std::move(waiting));
+  waiting_.push_back(std::move(waiting));
+  arm_deadline();
+}
+
+bool ControllerDriver::append_and_replay(metadata::RecordList const& records) {
+  if (records.empty()) return true;
+  auto const now = env_.wall_now();
+  auto const base = raft_.append(*leading_, records, now);
+  if (!base) return false;
+  MR_ASSERT(*base == tip_.image().offset + 1);
+  auto offset = *base;
+  for (auto const& value : records.values()) {
+    auto const status = tip_.apply(value.view(), offset, *leading_, now.ms);
+    // What the controller decides it must be able to read back.
+    MR_ASSERT_VALUES(status.ok(), "{}", status.error().message);
+    offset += 1;
+  }
+  uncommitted_.push_back({offset, tip_.visible(), tip_.take_delta()});
+  return true;
+}
+
+void ControllerDriver::release(Waiting waiting) {
+  if (waiting.back == &reactor_) return std::move(waiting.done)(std::move(waiting.answer));
+  waiting.back->post([done = std::move(waiting.done), answer = std::move(waiting.answer)]() mutable {
+    std::move(done)(std::move(answer));
+  });
+}
+
+// ---- commitment and publication
+
+void ControllerDriver::on_committed(Offset high_watermark) {
+  std::optional<metadata::Image> image;
+  metadata::ImageDelta delta;
+  while (!uncommitted_.empty() && uncommitted_.front().end <= high_watermark) {
+    image = std::move(uncommitted_.front().image);
+    delta.merge(uncommitted_.front().delta);
+    uncommitted_.pop_front();
+  }
+  update_description();
+  if (image) publisher_.publish(*std::move(image), std::move(delta));
+}
+
+void ControllerDriver::on_published(metadata::ImagePtr const& image) {
+  // Answers leave in the order of their decisions; releasing one may submit the next.
+  while (!waiting_.empty() && waiting_.front().seen <= image->offset) {
+    auto waiting = std::move(waiting_.front());
+    waiting_.pop_front();
+    release(std::move(waiting));
+  }
+  maybe_snapshot();
+}
+
+void ControllerDriver::maybe_snapshot() {
+  if (is_closed_ || raft_.is_writing_snapshot() || raft_.bytes_since_snapshot() < options_.snapshot_interval_bytes) return;
+  raft_.write_snapshot(*publisher_.published());
+}
+
+void ControllerDriver::on_failed(Error const& error) {
+  leading_.reset();
+  for (auto& waiting : std::exchange(waiting_, {})) {
+    waiting.answer = error_like(waiting.answer, {ErrorCode::not_controller, std::nullopt});
+    release(std::move(waiting));
+  }
+  fail_start(error);
+  failed_(error);
+}
+
+// ---- timers
+
+void ControllerDriver::arm_deadline() {
+  auto const earliest = waiting_.back().deadline;
+  if (deadline_timer_ != env::kNoTimer && deadline_armed_ <= earliest) return;
+  reactor_.cancel(deadline_timer_);
+  deadline_armed_ = earliest;
+  deadline_timer_ = reactor_.call_at(earliest, [this] { expire(); });
+}
+
+void ControllerDriver::expire() {
+  deadline_timer_ = env::kNoTimer;
+  auto const now = reactor_.now();
+  auto earliest = Mono::never();
+  std::deque<Waiting> kept;
+  for (auto& waiting : std::exchange(waiting_, {})) {
+    if (waiting.deadline > now) {
+      earliest = std::min(earliest, waiting.deadline);
+      kept.push_back(std::move(waiting));
+      continue;
+    }
+    waiting.answer = error_like(waiting.answer, timed_out());
+    release(std::move(waiting));
+  }
+  for (auto& waiting : waiting_) kept.push_back(std::move(waiting));  // came meanwhile
+  waiting_ = std::move(kept);
+  if (waiting_.empty()) return;
+  deadline_armed_ = std::min(earliest, waiting_.back().deadline);
+  deadline_timer_ = reactor_.call_at(deadline_armed_, [this] { expire(); });
+}
+
+void ControllerDriver::arm_session_check() {
+  reactor_.call_at(reactor_.now() + kSessionCheckInterval, [this] {
+    if (!leading_ || is_closed_) return;
+    // Only other brokers have sessions; a node alone has nothing to watch.
+    if (tip_.image().brokers.size() > 1) append_and_replay(controller_.fence_stale_brokers(tip_.image(), reactor_.now()));
+    arm_session_check();
+  });
+}
+
+// ---- stop
+
+void ControllerDriver::stop_broker(Task done) {
+  reactor_.post([this, done = std::move(done)]() mutable {
+    stopped_ = std::move(done);
+    stop_step();
+  });
+}
+
+void ControllerDriver::stop_step() {
+  metadata::BrokerHeartbeat heartbeat;
+  heartbeat.id = options_.controller.node_id;
+  heartbeat.epoch = broker_epoch_;
+  heartbeat.metadata_offset = tip_.image().offset.value;
+  heartbeat.want_shut_down = true;
+  on_request(std::move(heartbeat), reactor_.now() + options_.broker_start_deadline, reactor_,
+             [this](metadata::ControllerAnswer const& any) {
+               auto const& answer = std::get<metadata::BrokerHeartbeatAnswer>(any);
+               if (answer.error.ok() && !answer.should_shut_down) return stop_step();
+               std::move(stopped_)();
+             });
+}
+
+void ControllerDriver::close(Callback<void(Status)> done) {
+  reactor_.post([this, done = std::move(done)]() mutable {
+    is_closed_ = true;
+    reactor_.cancel(deadline_timer_);
+    if (!leading_) return std::move(done)({});
+    raft_.close(std::move(done));
+  });
+}
+
+// ---- the quorum, and producer ids
+
+void ControllerDriver::update_description() {
+  auto const& machine = raft_.machine();
+  QuorumDescription description;
+  description.leader = machine.leader();
+  description.epoch = machine.epoch();
+  description.high_watermark = machine.high_watermark();
+  description.kraft_version = machine.kraft_version();
+  auto const now = env_.wall_now().ms;
+  for (auto const& voter : machine.voters().voters) {
+    QuorumReplica replica;
+    replica.key = voter.key;
+    if (voter.key.id == machine.self().id) {
+      replica.log_end = machine.log_end().offset;
+      replica.last_fetch_ms = now;
+      replica.last_caught_up_ms = now;
+    }
+    description.voters.push_back(replica);
+    description.nodes.push_back(voter);
+  }
+  std::lock_guard lock(mutex_);
+  description_ = std::move(description);
+}
+
+QuorumDescription ControllerDriver::describe_quorum() const {
+  QuorumDescription out;
+  {
+    std::lock_guard lock(mutex_);
+    out = description_;
+  }
+  // A leader has always just heard of itself.
+  auto const now = env_.wall_now().ms;
+  for (auto& voter : out.voters) {
+    if (voter.key.id == out.leader) voter.last_fetch_ms = voter.last_caught_up_ms = now;
+  }
+  return out;
+}
+
+BrokerId ControllerDriver::active_controller() const {
+  std::lock_guard lock(mutex_);
+  return description_.leader;
+}
+
+void ControllerDriver::next_producer_id(Mono, env::Reactor& back, Callback<void(Result<ProducerId>)> done) {
+  Result<ProducerId> now = Error{ErrorKind::limit, "too many wait for producer ids"};
+  {
+    std::lock_guard lock(mutex_);
+    if (next_id_ >= ids_end_ && id_waiters_.size() < kIdWaitersMax) {
+      id_waiters_.push_back({&back, std::move(done)});
+      if (!std::exchange(is_refilling_ids_, true)) reactor_.post([this] { refill_producer_ids(); });
+      return;
+    }
+    if (next_id_ < ids_end_) {
+      now = next_id_;
+      next_id_ += 1;
+    }
+  }
+  if (back.is_current()) return std::move(done)(std::move(now));
+  back.post([now = std::move(now), done = std::move(done)]() mutable { std::move(done)(std::move(now)); });
+}
+
+void ControllerDriver::refill_producer_ids() {
+  on_request(metadata::AllocateProducerIds{options_.controller.node_id, broker_epoch_},
+             reactor_.now() + options_.broker_start_deadline, reactor_, [this](metadata::ControllerAnswer const& any) {
+               auto const& answer = std::get<metadata::AllocateProducerIdsAnswer>(any);
+               std::deque<IdWaiter> served;
+               std::vector<Result<ProducerId>> ids;
+               bool again = false;
+               {
+                 std::lock_guard lock(mutex_);
+                 if (answer.error.ok()) {
+                   next_id_ = answer.first;
+                   ids_end_ = answer.first + answer.count;
+                 }
+                 while (!id_waiters_.empty() && (next_id_ < ids_end_ || !answer.error.ok())) {
+                   if (answer.error.ok()) {
+                     ids.emplace_back(next_id_);
+                     next_id_ += 1;
+                   } else {
+                     ids.emplace_back(Error{ErrorKind::would_block, "no block of producer ids could be had"});
+                   }
+                   served.push_back(std::move(id_waiters_.front()));
+                   id_waiters_.pop_front();
+                 }
+                 again = !id_waiters_.empty();
+                 is_refilling_ids_ = again;
+               }
+               for (size_t i = 0; i < served.size(); ++i) {
+                 served[i].back->post([id = std::move(ids[i]), done = std::move(served[i].done)]() mutable {
+                   std::move(done)(std::move(id));
+                 });
+               }
+               if (again) refill_producer_ids();
+             });
+}
+
+}  // namespace millrace::runtime
