@@ -1,0 +1,162 @@
+// Configuration: Kafka's keys from properties and YAML files, the environment and -o; what is refused and how it says so;
+// what the keys mean together for a node.
+#include <gtest/gtest.h>
+
+#include "millrace/server/configuration.h"
+#include "millrace/server/node_options.h"
+
+namespace millrace::server {
+namespace {
+
+Result<Configuration> load(std::string content, std::vector<std::string> overrides = {}, std::string name = "server.properties",
+                           std::vector<std::pair<std::string, std::string>> environment = {}) {
+  return Configuration::load({std::move(name), std::move(content), std::move(environment), std::move(overrides)});
+}
+
+std::string error_of(std::string const& content) {
+  auto const loaded = load(content);
+  return loaded ? "" : loaded.error().message;
+}
+
+TEST(Settings, the_table_is_sorted_and_its_defaults_are_good) {
+  auto const& all = known_settings();
+  ASSERT_GT(all.size(), 380u);
+  for (size_t i = 0; i < all.size(); ++i) {
+    auto const& s = all[i]->setting;
+    SCOPED_TRACE(s.name);
+    if (i > 0) EXPECT_LT(all[i - 1]->setting.name, s.name);
+    if (!s.is_unset_by_default) EXPECT_EQ(check_value(*all[i], s.default_text), std::nullopt);
+    if (s.name.starts_with("millrace.")) EXPECT_FALSE(s.sentence.empty());
+  }
+  EXPECT_EQ(find_setting("log.dirs")->setting.type, SettingType::list);
+  EXPECT_EQ(find_setting("no.such.key"), nullptr);
+  EXPECT_EQ(find_setting("num.partitions")->support, Support::served);
+}
+
+TEST(Configuration, reads_properties_as_java_does) {
+  auto const entries = parse_properties(
+      "# comment\n! comment\n\n  a = 1 \nb:2\r\nc 3\nd\ne=x\\\n   y\\\\\nf\\=g=h\\u00e9\\tz\n");
+  ASSERT_TRUE(entries.ok());
+  std::string all;
+  for (auto const& e : *entries) all += fmt::format("{}:{}={} ", e.line, e.key, e.value);
+  EXPECT_EQ(all, "4:a=1 5:b=2 6:c=3 7:d= 8:e=xy\\ 10:f=g=h\xc3\xa9\tz ");
+  EXPECT_FALSE(parse_properties("a=\\u12g4").ok());
+}
+
+TEST(Configuration, reads_yaml_nested_and_flat) {
+  auto const loaded = load("log:\n  dirs: [/a, /b]\n  retention.ms: -1\nnum.partitions: 3\nauto.create:\n  topics.enable: false\n", {},
+                           "server.yaml");
+  ASSERT_TRUE(loaded.ok()) << loaded.error().message;
+  EXPECT_EQ(loaded->list("log.dirs"), (std::vector<std::string>{"/a", "/b"}));
+  EXPECT_EQ(loaded->integer("log.retention.ms"), -1);
+  EXPECT_EQ(loaded->integer("num.partitions"), 3);
+  EXPECT_FALSE(loaded->boolean("auto.create.topics.enable"));
+  EXPECT_EQ(loaded->values().at("num.partitions").place, "server.yaml:4");
+  EXPECT_FALSE(load("a: [", {}, "x.yml").ok());
+  EXPECT_FALSE(load("log:\n  dirs:\n    - {a: b}\n", {}, "x.yml").ok());
+  EXPECT_FALSE(load("- a\n", {}, "x.yml").ok());
+}
+
+TEST(Configuration, later_origins_win) {
+  auto const loaded = load("num.partitions=2\nlog.dirs=/file\nfetch.max.bytes=2048\n", {"log.dirs=/line"}, "server.properties",
+                           {{"MILLRACE_LOG_DIRS", "/env"}, {"MILLRACE_FETCH_MAX_BYTES", "4096"}, {"PATH", "/bin"}});
+  ASSERT_TRUE(loaded.ok());
+  EXPECT_EQ(loaded->text("log.dirs"), "/line");
+  EXPECT_EQ(loaded->values().at("log.dirs").origin, Origin::command_line);
+  EXPECT_EQ(loaded->integer("fetch.max.bytes"), 4096);
+  EXPECT_EQ(loaded->values().at("fetch.max.bytes").place, "MILLRACE_FETCH_MAX_BYTES");
+  EXPECT_EQ(loaded->integer("num.partitions"), 2);
+  EXPECT_EQ(loaded->integer("default.replication.factor"), 1);
+  EXPECT_EQ(loaded->text("log.retention.ms"), std::nullopt);
+  EXPECT_TRUE(loaded->warnings().empty());
+}
+
+TEST(Configuration, refuses_with_the_place_and_the_nearest_key) {
+  EXPECT_EQ(error_of("\nnum.partition=3\n"), "server.properties:2: unknown key num.partition; the nearest one is num.partitions");
+  EXPECT_EQ(error_of("num.partitions=0"), "server.properties:1: num.partitions=0 must be at least 1");
+  EXPECT_EQ(error_of("num.partitions=many"), "server.properties:1: num.partitions=many is not an integer from -2147483648 to 2147483647");
+  EXPECT_EQ(error_of("compression.gzip.level=0"), "server.properties:1: compression.gzip.level=0 must be at least 1 and at most 9, or -1");
+  EXPECT_EQ(error_of("compression.gzip.level=-1"), "");
+  EXPECT_EQ(error_of("auto.create.topics.enable=yes"), "server.properties:1: auto.create.topics.enable=yes is neither true nor false");
+  EXPECT_EQ(error_of("log.cleanup.policy=delete,shrink"), "server.properties:1: log.cleanup.policy=delete,shrink must be one of compact,delete");
+  EXPECT_EQ(error_of("log.drs=a\nnum.partitions=x").find('\n') != std::string::npos, true);  // all problems at once
+  EXPECT_NE(error_of("authorizer.class.name=org.Kafka"), "");  // ignoring it would open the cluster
+  EXPECT_FALSE(load("", {"novalue"}).ok());
+}
+
+TEST(Configuration, warns_of_what_has_no_effect) {
+  auto const loaded = load("num.io.threads=8\nlog.cleaner.threads=4\nlog.cleaner.backoff.ms=15000\nnum.partitions=1\nnum.partitions=2\n");
+  ASSERT_TRUE(loaded.ok());
+  EXPECT_EQ(loaded->warnings(),
+            (std::vector<std::string>{"server.properties:1: num.io.threads means something to a JVM only and is ignored",
+                                      "server.properties:2: log.cleaner.threads has no effect in this version",
+                                      "server.properties:5: num.partitions is set twice; the last value counts"}));
+  EXPECT_TRUE(load("listener.name.external.ssl.keystore.location=/x").ok());
+  EXPECT_FALSE(load("listener.name.external.ssl.keystor.location=/x").ok());
+}
+
+std::string plan_error(std::string const& content) {
+  auto const loaded = load(content);
+  if (!loaded) return "load: " + loaded.error().message;
+  auto const plan = plan_node(*loaded);
+  return plan ? "" : plan.error().message;
+}
+
+TEST(NodeOptions, a_sole_node_starts_from_nothing) {
+  auto const plan = plan_node(*load(""));
+  ASSERT_TRUE(plan.ok()) << plan.error().message;
+  EXPECT_EQ(plan->node_id, BrokerId(1));
+  EXPECT_TRUE(plan->is_broker && plan->is_controller && plan->is_sole_voter());
+  ASSERT_EQ(plan->listeners.size(), 2u);
+  EXPECT_EQ(plan->listeners[0].name, "PLAINTEXT");
+  EXPECT_EQ(plan->listeners[0].host, "localhost");
+  EXPECT_EQ(plan->listeners[0].port, 9092);
+  EXPECT_TRUE(plan->listeners[1].is_controller);
+  EXPECT_EQ(plan->listeners[1].port, 9093);
+  EXPECT_EQ(plan->inter_broker_listener, "PLAINTEXT");
+  EXPECT_EQ(plan->log_directories, (std::vector<std::string>{"/tmp/kafka-logs"}));
+
+  auto const only_clients = plan_node(*load("listeners=inside://:19092\nlistener.security.protocol.map=INSIDE:PLAINTEXT,CONTROLLER:PLAINTEXT"));
+  ASSERT_TRUE(only_clients.ok()) << only_clients.error().message;
+  ASSERT_EQ(only_clients->listeners.size(), 2u);
+  EXPECT_EQ(only_clients->listeners[1].port, 0);  // any
+  EXPECT_EQ(only_clients->inter_broker_listener, "INSIDE");
+}
+
+TEST(NodeOptions, kafkas_combined_mode) {
+  auto const plan = plan_node(*load(
+      "process.roles=broker,controller\nnode.id=3\ncontroller.quorum.voters=1@a:9093,2@b:9093,3@[::1]:9093\n"
+      "controller.listener.names=CONTROLLER\nlisteners=PLAINTEXT://:9092,OUTSIDE://10.0.0.1:9094,CONTROLLER://:9093\n"
+      "advertised.listeners=OUTSIDE://broker.example:39094\ninter.broker.listener.name=PLAINTEXT\n"
+      "listener.security.protocol.map=PLAINTEXT:PLAINTEXT,OUTSIDE:PLAINTEXT,CONTROLLER:PLAINTEXT\nlog.dirs=/a/,/b\n"));
+  ASSERT_TRUE(plan.ok()) << plan.error().message;
+  EXPECT_FALSE(plan->is_sole_voter());
+  ASSERT_EQ(plan->voters.size(), 3u);
+  EXPECT_EQ(plan->voters[2].host, "::1");
+  ASSERT_EQ(plan->advertised.size(), 1u);
+  EXPECT_EQ(plan->advertised[0].host, "broker.example");
+  EXPECT_EQ(plan->log_directories, (std::vector<std::string>{"/a", "/b"}));
+  EXPECT_EQ(plan->metadata_directory, "/a");
+}
+
+TEST(NodeOptions, refuses_what_kafka_refuses) {
+  std::string const base = "process.roles=broker,controller\nnode.id=1\ncontroller.listener.names=CONTROLLER\n";
+  EXPECT_NE(plan_error("process.roles=broker,controller\ncontroller.listener.names=CONTROLLER\n").find("node.id"), std::string::npos);
+  EXPECT_NE(plan_error(base + "listeners=PLAINTEXT://:9092").find("controller.listener.names"), std::string::npos);
+  EXPECT_NE(plan_error(base + "listeners=CONTROLLER://:9093").find("a broker needs"), std::string::npos);
+  EXPECT_NE(plan_error(base + "listeners=PLAINTEXT://:9092,CONTROLLER://:9092").find("port 9092"), std::string::npos);
+  EXPECT_NE(plan_error(base + "listeners=PLAINTEXT:9092,CONTROLLER://:9093").find("NAME://HOST:PORT"), std::string::npos);
+  EXPECT_NE(plan_error(base + "listeners=OTHER://:9092,CONTROLLER://:9093").find("not in listener.security"), std::string::npos);
+  EXPECT_NE(plan_error(base + "listeners=SSL://:9092,CONTROLLER://:9093").find("does not serve"), std::string::npos);
+  EXPECT_NE(plan_error("advertised.listeners=PLAINTEXT://0.0.0.0:9092").find("can connect to"), std::string::npos);
+  EXPECT_NE(plan_error("advertised.listeners=OUTSIDE://a:9092").find("not in listeners"), std::string::npos);
+  EXPECT_NE(plan_error("controller.quorum.voters=2@a:9093").find("does not hold"), std::string::npos);
+  EXPECT_NE(plan_error("controller.quorum.voters=a:9093").find("ID@HOST:PORT"), std::string::npos);
+  EXPECT_NE(plan_error("log.dirs=/a,/a/").find("twice"), std::string::npos);
+  EXPECT_NE(plan_error("process.roles=broker\nnode.id=1\ncontroller.listener.names=CONTROLLER").find("where the controllers are"), std::string::npos);
+  EXPECT_EQ(plan_error("process.roles=broker\nnode.id=1\ncontroller.listener.names=CONTROLLER\ncontroller.quorum.bootstrap.servers=a:1"), "");
+  EXPECT_NE(plan_error("inter.broker.listener.name=OTHER").find("not one of"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace millrace::server
