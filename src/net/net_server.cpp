@@ -12,19 +12,23 @@ namespace millrace::net {
 // Kept alive by connections on their way and by tasks; everything of a Shard belongs to its reactor's thread.
 class NetServer::Core final : public std::enable_shared_from_this<Core> {
  public:
-  Core(env::Env& env, Handler& handler, NetOptions options)
-      : env_(env), handler_(handler), options_(std::move(options)),
+  Core(env::Env& env, NetOptions options)
+      : env_(env), options_(std::move(options)),
         budget_(std::make_shared<BufferBudget>(options_.receive_buffer_bytes_max)) {
     for (size_t i = 0; i < env.reactor_count(); ++i) shards_.push_back(std::make_unique<Shard>(*this, env.reactor(i)));
   }
 
   Status listen(ListenerOptions const& options);
   std::vector<env::SocketAddress> addresses(std::string const& listener_name) const;
+  void open(Handler& handler);
   void stop(Mono deadline, env::Reactor& back, Task done);
   NetStats stats() const;
   // Without the threads: destroys what is left.
   void abandon() {
-    for (auto& shard : shards_) shard->connections.clear();
+    for (auto& shard : shards_) {
+      shard->connections.clear();
+      shard->waiting.clear();
+    }
     listeners_.clear();
   }
 
@@ -47,10 +51,12 @@ class NetServer::Core final : public std::enable_shared_from_this<Core> {
     std::shared_ptr<BufferPool> pool;
     Counters counters;
     std::unordered_map<uint64_t, std::unique_ptr<ServerConnection>> connections;
+    std::vector<std::pair<std::shared_ptr<Listening>, std::unique_ptr<env::Connection>>> waiting;  // for open()
     bool is_draining = false;
   };
 
-  void accept(Listening& listening, std::unique_ptr<env::Connection> connection);
+  void accept(std::shared_ptr<Listening> const& listening, std::unique_ptr<env::Connection> connection);
+  void serve(Shard& shard, Listening& listening, std::unique_ptr<env::Connection> connection);
   bool admit(Listening& listening, std::string const& ip);
   void on_finished(Shard& shard, ServerConnection& connection);
   void leave(std::string const& listener_name, std::string const& ip);
@@ -59,7 +65,7 @@ class NetServer::Core final : public std::enable_shared_from_this<Core> {
   Shard& shard_of(env::Reactor& reactor);
 
   env::Env& env_;
-  Handler& handler_;
+  std::atomic<Handler*> handler_{nullptr};
   NetOptions const options_;
   std::shared_ptr<BufferBudget> const budget_;
   std::vector<std::unique_ptr<Shard>> shards_;
@@ -98,7 +104,7 @@ Status NetServer::Core::listen(ListenerOptions const& options) {
         {.address = address, .congestion_control = options.congestion_control, .backlog = options.backlog,
          .send_buffer_bytes = options.send_buffer_bytes, .receive_buffer_bytes = options.receive_buffer_bytes},
         [self = shared_from_this(), listening](std::unique_ptr<env::Connection> connection) {
-          self->accept(*listening, std::move(connection));
+          self->accept(listening, std::move(connection));
         });
     if (!socket) {
       if (address.ip.find(':') == std::string::npos) return forget(std::move(socket).error());
@@ -163,9 +169,25 @@ void NetServer::Core::update_pauses_locked() {
   }
 }
 
-void NetServer::Core::accept(Listening& listening, std::unique_ptr<env::Connection> connection) {
-  if (!admit(listening, connection->peer().ip)) return;
+void NetServer::Core::accept(std::shared_ptr<Listening> const& listening, std::unique_ptr<env::Connection> connection) {
+  if (!admit(*listening, connection->peer().ip)) return;
   auto& shard = shard_of(connection->reactor());
+  if (handler_.load() == nullptr) shard.waiting.emplace_back(listening, std::move(connection));
+  else serve(shard, *listening, std::move(connection));
+}
+
+void NetServer::Core::open(Handler& handler) {
+  handler_ = &handler;
+  for (auto& each : shards_) {
+    each->reactor.post([self = shared_from_this(), shard = each.get()] {
+      for (auto& [listening, connection] : std::exchange(shard->waiting, {})) {
+        self->serve(*shard, *listening, std::move(connection));
+      }
+    });
+  }
+}
+
+void NetServer::Core::serve(Shard& shard, Listening& listening, std::unique_ptr<env::Connection> connection) {
   auto info = std::make_shared<ConnectionInfo>();
   info->id = next_id_++;
   info->listener_name = listening.name;
@@ -174,7 +196,7 @@ void NetServer::Core::accept(Listening& listening, std::unique_ptr<env::Connecti
   info->reactor = &connection->reactor();
   auto const id = info->id;
   auto& slot = shard.connections[id];
-  slot = std::make_unique<ServerConnection>(std::move(connection), std::move(info), handler_, shard, env_.log(),
+  slot = std::make_unique<ServerConnection>(std::move(connection), std::move(info), *handler_, shard, env_.log(),
                                             ServerConnection::Settings{.idle_max = options_.idle_max}, shard.pool,
                                             shard.counters);
   slot->start();
@@ -221,6 +243,9 @@ void NetServer::Core::stop(Mono deadline, env::Reactor& back, Task done) {
     auto* const shard = each.get();
     shard->reactor.post([self = shared_from_this(), shard, deadline] {
       shard->is_draining = true;
+      for (auto& [listening, connection] : std::exchange(shard->waiting, {})) {
+        self->leave(listening->name, connection->peer().ip);
+      }
       std::vector<ServerConnection*> all;
       for (auto& [id, connection] : shard->connections) all.push_back(connection.get());
       for (auto* connection : all) connection->drain();
@@ -246,8 +271,7 @@ NetStats NetServer::Core::stats() const {
   return total;
 }
 
-NetServer::NetServer(env::Env& env, Handler& handler, NetOptions options)
-    : core_(std::make_shared<Core>(env, handler, std::move(options))) {}
+NetServer::NetServer(env::Env& env, NetOptions options) : core_(std::make_shared<Core>(env, std::move(options))) {}
 
 NetServer::~NetServer() { core_->abandon(); }
 
@@ -256,6 +280,8 @@ Status NetServer::listen(ListenerOptions const& options) { return core_->listen(
 std::vector<env::SocketAddress> NetServer::addresses(std::string const& listener_name) const {
   return core_->addresses(listener_name);
 }
+
+void NetServer::open(Handler& handler) { core_->open(handler); }
 
 void NetServer::stop(Mono deadline, env::Reactor& back, Task done) { core_->stop(deadline, back, std::move(done)); }
 

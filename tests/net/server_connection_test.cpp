@@ -176,8 +176,9 @@ std::string framed(std::string const& body) { return std::string("\0\0\0", 3) + 
 class ServerConnections : public testing::Test {
  protected:
   void listen(NetOptions options = {}, int64_t listener_max = INT64_MAX) {
-    server = std::make_unique<NetServer>(env, handler, std::move(options));
+    server = std::make_unique<NetServer>(env, std::move(options));
     ASSERT_TRUE(server->listen({.name = "PLAINTEXT", .addresses = {{"10.0.0.1", 0}}, .connections_max = listener_max}).ok());
+    if (opens) server->open(handler);
   }
   void client_sends(Wire& wire, std::string const& bytes) {
     wire.to_server += bytes;
@@ -191,6 +192,7 @@ class ServerConnections : public testing::Test {
     env.loop.in_turn([&] { handler.answers[index]->send(std::move(response), throttle); });
   }
 
+  bool opens = true;
   FakeEnv env;
   TestHandler handler;
   std::unique_ptr<NetServer> server;
@@ -211,6 +213,23 @@ TEST_F(ServerConnections, answers_in_order_with_their_lengths) {
   EXPECT_EQ(handler.started, "P1 P2 F3 ");
   EXPECT_EQ(server->stats().requests, 3);
   EXPECT_EQ(server->stats().bytes_out, 14);
+}
+
+TEST_F(ServerConnections, who_connects_before_the_opening_waits) {
+  opens = false;
+  listen({.connections_max = 2});
+  auto first = env.connect();
+  auto second = env.connect();
+  EXPECT_EQ(first->events, nullptr);
+  EXPECT_TRUE(*env.is_paused);
+  server->open(handler);
+  env.loop.run();
+  handler.echo = true;
+  client_sends(*second, framed("F1"));
+  EXPECT_EQ(second->to_client, framed("F1"));
+  first->is_end = true;
+  env.loop.in_turn([&] { first->events->on_readable(); });
+  EXPECT_FALSE(*env.is_paused);
 }
 
 TEST_F(ServerConnections, inline_answers_do_not_nest) {

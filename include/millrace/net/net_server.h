@@ -39,18 +39,20 @@ struct NetStats {
   int64_t receive_buffer_bytes{};  // now
 };
 
-// Any thread may call. `env` and `handler` outlive it; the handler is called on the reactors' threads until stop() has
-// reported, or until they have ended.
+// Any thread may call. `env` outlives it.
 class NetServer {
  public:
-  NetServer(env::Env& env, Handler& handler, NetOptions options);
+  NetServer(env::Env& env, NetOptions options);
   // The environment's threads have ended, or stop() has reported.
   ~NetServer();
 
-  // Opens the listener. An IPv6 address that the machine does not have is skipped while another one works.
+  // Opens the listener; who connects waits until open(). An IPv6 address that the machine does not have is skipped while another one works.
   Status listen(ListenerOptions const& options);
   // Where a listener really is, in the order of its addresses; empty when there is none of that name.
   std::vector<env::SocketAddress> addresses(std::string const& listener_name) const;
+
+  // Begins to serve. `handler` is called on the reactors' threads until stop() has reported, or until they have ended.
+  void open(Handler& handler);
 
   // Accepts nothing more, starts no further request, closes each connection once its running requests are answered
   // and sent, and all of them at `deadline`; then `done` runs on `back`.

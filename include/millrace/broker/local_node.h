@@ -1,0 +1,109 @@
+// One whole node over an environment: log directories, metadata log and controller, partitions, broker, listeners;
+// built in this order and taken down in the reverse one. The server gives it the real environment, the simulator its own.
+#pragma once
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "millrace/broker/context.h"
+#include "millrace/env/env.h"
+#include "millrace/net/net_server.h"
+#include "millrace/runtime/controller_driver.h"
+#include "millrace/runtime/partition_manager.h"
+#include "millrace/storage/log_directory.h"
+
+namespace millrace::broker {
+
+class Broker;
+
+struct NodeListener {
+  net::ListenerOptions net;
+  ListenerKind kind = ListenerKind::broker;
+  int16_t security_protocol = 0;    // its number in metadata records
+  // How clients are told to reach it. Empty: as this client did; other nodes are told `registered_host`.
+  std::string advertised_host;
+  uint16_t advertised_port = 0;     // 0: the one that was bound
+  std::string registered_host;
+};
+
+struct LocalNodeOptions {
+  NodeConfig config;                // `cluster_id` and `listeners` are filled in
+  std::vector<NodeListener> listeners;
+  std::vector<std::string> log_directories;
+  std::string metadata_directory;   // may be one of them
+  // Given to directories that have none yet. Empty: drawn when `may_draw_cluster_id`, else the node refuses to start.
+  std::string cluster_id;
+  bool may_draw_cluster_id = false;
+  storage::LogDirectoryOptions directory;        // path, ids, boot id and time are filled in
+  size_t open_files_max = 0;                     // 0: from the environment's limit
+  runtime::PartitionManagerOptions partitions;
+  runtime::ControllerDriverOptions controller;   // ids and endpoints are filled in
+  // controller.quorum.voters names this node: a static quorum. Otherwise the voter stands in the metadata log.
+  bool has_static_voters = false;
+  net::NetOptions net;
+  Duration stop_wait = 3s;                       // for running requests
+};
+
+class LocalNode {
+ public:
+  enum class Phase { stopped, opening, loading, serving, stopping };
+
+  // `on_failed` runs once, on the control reactor, when the node can go on no more; the process must end then.
+  LocalNode(env::Env& env, LocalNodeOptions options, std::function<void(std::string const& reason)> on_failed);
+  // After stop() has reported, or once the environment runs nothing any more.
+  ~LocalNode();
+
+  // Any thread. `ready` runs on the control reactor: clients are served, or why not.
+  void start(Callback<void(Status)> ready);
+  // Any thread, after `ready`. `done` runs on the control reactor: everything is on disk and closed.
+  void stop(Callback<void(Status)> done);
+
+  // Any thread.
+  Phase phase() const { return phase_.load(); }
+  net::NetStats net_stats() const;
+  std::vector<env::SocketAddress> addresses(std::string const& listener_name) const;
+  std::string cluster_id() const;
+  // Any thread, once serving; null before.
+  runtime::PartitionManager* partitions() { return phase_ >= Phase::loading ? partitions_.get() : nullptr; }
+  runtime::ControllerDriver* controller() { return phase_ >= Phase::loading ? controller_.get() : nullptr; }
+
+ private:
+  struct Opened;
+
+  void open_directories(Opened& opened);
+  void on_opened(Opened& opened);
+  Status listen();
+  void fill_endpoints();
+  void start_partitions();
+  void start_controller();
+  void finish_start(Status status);
+  void stop_net();
+  void stop_partitions();
+  void stop_controller();
+  void finish_stop(Status status);
+  void fail(std::string const& reason);
+
+  env::Env& env_;
+  LocalNodeOptions options_;
+  std::function<void(std::string const&)> failed_;
+  std::atomic<Phase> phase_{Phase::stopped};
+  Callback<void(Status)> ready_;
+  Callback<void(Status)> stopped_;
+  Status stop_status_;
+  int64_t broker_epoch_ = -1;
+
+  // In the order in which they are made.
+  std::unique_ptr<storage::FileCache> files_;
+  std::vector<std::unique_ptr<storage::LogDirectory>> directories_;
+  storage::LogDirectory* metadata_directory_ = nullptr;
+  std::vector<storage::LogDirectory*> data_directories_;
+  std::unique_ptr<runtime::RunLists> run_lists_;
+  std::unique_ptr<runtime::PartitionManager> partitions_;
+  std::unique_ptr<runtime::ControllerDriver> controller_;
+  std::unique_ptr<Broker> broker_;
+  std::unique_ptr<net::NetServer> net_;
+};
+
+}  // namespace millrace::broker

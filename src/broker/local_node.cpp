@@ -1,0 +1,247 @@
+#include "millrace/broker/local_node.h"
+
+#include "millrace/broker/broker.h"
+
+namespace millrace::broker {
+
+namespace {
+
+constexpr std::string_view kMetaPropertiesFile = "meta.properties";
+// Descriptors that are not for log files: connections, listeners, the environment's own.
+constexpr size_t kOtherDescriptors = 2000;
+constexpr size_t kOpenFilesMin = 16;
+
+size_t open_files_max(size_t wanted, size_t descriptors_max) {
+  auto const fitting = descriptors_max > 2 * kOtherDescriptors ? descriptors_max - kOtherDescriptors : descriptors_max / 2;
+  return std::max(kOpenFilesMin, wanted == 0 ? fitting : std::min(wanted, fitting));
+}
+
+}  // namespace
+
+// What the job that opens the directories found.
+struct LocalNode::Opened {
+  Status status;
+  std::vector<std::unique_ptr<storage::LogDirectory>> directories;
+};
+
+LocalNode::LocalNode(env::Env& env, LocalNodeOptions options, std::function<void(std::string const&)> on_failed)
+    : env_(env), options_(std::move(options)), failed_(std::move(on_failed)) {
+  files_ = std::make_unique<storage::FileCache>(
+      env.disk(), open_files_max(options_.open_files_max, env.limits().descriptors_max));
+}
+
+LocalNode::~LocalNode() = default;
+
+// ---- start
+
+void LocalNode::start(Callback<void(Status)> ready) {
+  env_.control_reactor().post([this, ready = std::move(ready)]() mutable {
+    MR_ASSERT(phase_ == Phase::stopped);
+    phase_ = Phase::opening;
+    ready_ = std::move(ready);
+    auto opened = std::make_shared<Opened>();
+    env_.pool("").run(
+        env_.control_reactor(), [this, opened] { open_directories(*opened); }, [this, opened] { on_opened(*opened); });
+  });
+}
+
+// Directories that have an identity come first: the others are given the same cluster's.
+void LocalNode::open_directories(Opened& opened) {
+  auto paths = options_.log_directories;
+  if (std::ranges::find(paths, options_.metadata_directory) == paths.end()) paths.push_back(options_.metadata_directory);
+  auto const is_fresh = [this](std::string const& path) {
+    return !env_.disk().exists(fmt::format("{}/{}", path, kMetaPropertiesFile));
+  };
+  std::ranges::stable_partition(paths, [&](auto const& path) { return !is_fresh(path); });
+  std::optional<std::string> cluster_id;
+  for (auto const& path : paths) {
+    if (!cluster_id && is_fresh(path)) {
+      if (!options_.cluster_id.empty()) {
+        cluster_id = options_.cluster_id;
+      } else if (options_.may_draw_cluster_id) {
+        cluster_id = env_.random_uuid().text();
+      } else {
+        opened.status = Error{ErrorKind::invalid,
+                              fmt::format("log directory {} is empty and this node is not the only voter of its quorum; if "
+                                          "its disk was replaced, start it once with -o millrace.cluster.id=ID, where ID is "
+                                          "the cluster.id in another node's meta.properties",
+                                          path)};
+        return;
+      }
+    }
+    auto options = options_.directory;
+    options.path = path;
+    options.cluster_id = cluster_id;
+    options.node_id = options_.config.node_id;
+    options.fresh_directory_id = env_.random_uuid();
+    options.boot_id = env_.boot_id();
+    options.now = env_.wall_now();
+    options.log = &env_.log();
+    options.hooks = &env_.hooks();
+    auto directory = storage::LogDirectory::open(env_.disk(), *files_, std::move(options));
+    if (!directory) {
+      opened.status = std::move(directory).error();
+      return;
+    }
+    cluster_id = (*directory)->cluster_id();
+    opened.directories.push_back(*std::move(directory));
+  }
+  if (!options_.cluster_id.empty() && *cluster_id != options_.cluster_id) {
+    opened.status = Error{ErrorKind::invalid, fmt::format("the log directories belong to cluster {}, not to {}", *cluster_id,
+                                                          options_.cluster_id)};
+  }
+}
+
+void LocalNode::on_opened(Opened& opened) {
+  if (!opened.status) return finish_start(std::move(opened.status));
+  directories_ = std::move(opened.directories);
+  for (auto const& path : options_.log_directories) {
+    auto const found = std::ranges::find(directories_, path, [](auto const& d) { return d->path(); });
+    data_directories_.push_back(found->get());
+  }
+  metadata_directory_ =
+      std::ranges::find(directories_, options_.metadata_directory, [](auto const& d) { return d->path(); })->get();
+  for (auto const& directory : directories_) {
+    directory->set_offline_handler([this, path = directory->path()](std::string const& reason) {
+      env_.log().error("node", "log directory {} is out of service: {}", path, reason);
+      env_.control_reactor().post([this, path] {
+        auto const is_last = std::ranges::all_of(data_directories_, [](auto const* d) { return d->is_offline(); });
+        if (is_last || path == options_.metadata_directory) fail("log directory " + path + " is out of service");
+      });
+    });
+  }
+
+  options_.config.cluster_id = metadata_directory_->cluster_id();
+  options_.controller.controller.cluster_id = options_.config.cluster_id;
+  for (auto const& listener : options_.listeners) {
+    options_.config.listeners.push_back({listener.net.name, listener.advertised_host, listener.advertised_port, "PLAINTEXT",
+                                         listener.kind});
+  }
+  run_lists_ = std::make_unique<runtime::RunLists>(env_);
+  partitions_ = std::make_unique<runtime::PartitionManager>(env_, *run_lists_, data_directories_, options_.partitions);
+  // Listening comes before the controller is made, which must know the ports. Connections wait until open().
+  net_ = std::make_unique<net::NetServer>(env_, options_.net);
+  if (auto status = listen(); !status) return finish_start(std::move(status));
+  fill_endpoints();
+  controller_ = std::make_unique<runtime::ControllerDriver>(env_, *metadata_directory_, options_.controller,
+                                                            [this](Error const& error) { fail(error.message); });
+  broker_ = std::make_unique<Broker>(env_, options_.config, *run_lists_, *partitions_, *controller_,
+                                     std::make_shared<metadata::Image const>());
+  auto& publisher = controller_->publisher();
+  publisher.subscribe([this](metadata::Publication const& publication) { partitions_->on_publication(publication); });
+  publisher.set_finisher([this](metadata::ImagePtr image, Task done) {
+    broker_->publish(std::move(image), env_.control_reactor(), std::move(done));
+  });
+  phase_ = Phase::loading;
+  start_partitions();
+}
+
+Status LocalNode::listen() {
+  for (auto const& listener : options_.listeners) {
+    if (auto status = net_->listen(listener.net); !status) {
+      return Error{status.error().kind, fmt::format("listener {}: {}", listener.net.name, status.error().message)};
+    }
+  }
+  return {};
+}
+
+void LocalNode::fill_endpoints() {
+  auto& controller = options_.controller;
+  auto const& node_id = options_.config.node_id;
+  controller.log.self = {node_id, metadata_directory_->directory_id()};
+  for (auto const& listener : options_.listeners) {
+    if (listener.kind != ListenerKind::controller) continue;
+    auto const port = listener.advertised_port != 0 ? listener.advertised_port : net_->addresses(listener.net.name)[0].port;
+    controller.controller_endpoints.push_back(
+        {listener.net.name, listener.registered_host, port, listener.security_protocol});
+    controller.log.endpoints.push_back({listener.net.name, listener.registered_host, port});
+  }
+  if (options_.has_static_voters) {
+    raft::Voter self;
+    self.key.id = node_id;
+    self.endpoints = controller.log.endpoints;
+    controller.log.static_voters.voters.push_back(std::move(self));
+  }
+}
+
+void LocalNode::start_partitions() {
+  partitions_->start([this](Status status) {
+    if (!status) return finish_start(std::move(status));
+    start_controller();
+  });
+}
+
+void LocalNode::start_controller() {
+  runtime::LocalBroker local;
+  local.incarnation_id = env_.random_uuid();
+  local.rack = options_.config.rack.empty() ? std::nullopt : std::optional(options_.config.rack);
+  for (auto const& listener : options_.listeners) {
+    if (listener.kind != ListenerKind::broker) continue;
+    auto const port = listener.advertised_port != 0 ? listener.advertised_port : net_->addresses(listener.net.name)[0].port;
+    local.endpoints.push_back({listener.net.name, listener.registered_host, port, listener.security_protocol});
+  }
+  for (auto const* directory : data_directories_) {
+    local.directories.push_back(directory->directory_id());
+    if (directory->previous_stop() == storage::PreviousStop::machine_lost) local.is_clean = false;
+  }
+  std::ranges::sort(local.directories);
+  controller_->start(std::move(local), [this](Result<int64_t> broker_epoch) {
+    if (!broker_epoch) return finish_start(std::move(broker_epoch).error());
+    broker_epoch_ = *broker_epoch;
+    net_->open(*broker_);
+    finish_start({});
+  });
+}
+
+void LocalNode::finish_start(Status status) {
+  phase_ = status ? Phase::serving : Phase::stopped;
+  if (ready_) std::move(ready_)(std::move(status));
+}
+
+void LocalNode::fail(std::string const& reason) {
+  if (failed_) std::exchange(failed_, nullptr)(reason);
+}
+
+// ---- stop
+
+void LocalNode::stop(Callback<void(Status)> done) {
+  env_.control_reactor().post([this, done = std::move(done)]() mutable {
+    stopped_ = std::move(done);
+    if (phase_ != Phase::serving) return finish_stop({});
+    phase_ = Phase::stopping;
+    controller_->stop_broker([this] { stop_net(); });
+  });
+}
+
+void LocalNode::stop_net() {
+  auto& reactor = env_.control_reactor();
+  net_->stop(reactor.now() + options_.stop_wait, reactor, [this] { stop_partitions(); });
+}
+
+void LocalNode::stop_partitions() {
+  partitions_->stop(broker_epoch_, [this](Status status) {
+    stop_status_ = std::move(status);
+    stop_controller();
+  });
+}
+
+void LocalNode::stop_controller() {
+  controller_->close([this](Status status) { finish_stop(stop_status_ ? std::move(status) : std::move(stop_status_)); });
+}
+
+void LocalNode::finish_stop(Status status) {
+  phase_ = Phase::stopped;
+  std::move(stopped_)(std::move(status));
+}
+
+// ---- questions
+
+net::NetStats LocalNode::net_stats() const { return phase_ >= Phase::loading ? net_->stats() : net::NetStats{}; }
+
+std::vector<env::SocketAddress> LocalNode::addresses(std::string const& listener_name) const {
+  return phase_ >= Phase::loading ? net_->addresses(listener_name) : std::vector<env::SocketAddress>{};
+}
+
+std::string LocalNode::cluster_id() const { return phase_ >= Phase::loading ? options_.config.cluster_id : std::string(); }
+
+}  // namespace millrace::broker
