@@ -96,14 +96,11 @@ struct ScannedRecord {
 namespace detail {
 
 // False at the end of the bytes and after too many bytes. Bits that do not fit are dropped, as in Kafka.
-inline bool scan_varint(std::byte const*& at, std::byte const* end, int32_t& value) {
-  if (at != end && static_cast<int8_t>(*at) >= 0) [[likely]] {
-    value = unzigzag(static_cast<uint32_t>(*at++));
-    return true;
-  }
-  uint32_t raw = 0;
-  for (size_t i = 0; i < kVarint32BytesMax && at != end; ++i) {
-    auto const byte = static_cast<uint32_t>(*at++);
+template <class Raw, size_t kBytesMax, class Value>
+[[gnu::noinline]] bool scan_long_number(std::byte const*& at, std::byte const* end, Value& value) {
+  Raw raw = 0;
+  for (size_t i = 0; i < kBytesMax && at != end; ++i) {
+    auto const byte = static_cast<Raw>(*at++);
     raw |= (byte & 0x7f) << (7 * i);
     if (byte < 0x80) {
       value = unzigzag(raw);
@@ -113,21 +110,41 @@ inline bool scan_varint(std::byte const*& at, std::byte const* end, int32_t& val
   return false;
 }
 
-inline bool scan_varlong(std::byte const*& at, std::byte const* end, int64_t& value) {
-  uint64_t raw = 0;
-  for (size_t i = 0; i < kVarint64BytesMax && at != end; ++i) {
-    auto const byte = static_cast<uint64_t>(*at++);
-    raw |= (byte & 0x7f) << (7 * i);
-    if (byte < 0x80) {
-      value = unzigzag(raw);
+// Numbers of one to three bytes are nearly all there are, and are read without a loop.
+template <class Raw, size_t kBytesMax, class Value>
+[[gnu::always_inline]] inline bool scan_number(std::byte const*& at, std::byte const* end, Value& value) {
+  if (end - at >= 3) [[likely]] {
+    auto const low = static_cast<uint32_t>(at[0]);
+    if (low < 0x80) {
+      value = unzigzag(static_cast<Raw>(low));
+      ++at;
+      return true;
+    }
+    auto const high = static_cast<uint32_t>(at[1]);
+    if (high < 0x80) [[likely]] {
+      value = unzigzag(static_cast<Raw>((low & 0x7f) | high << 7));
+      at += 2;
+      return true;
+    }
+    auto const top = static_cast<uint32_t>(at[2]);
+    if (top < 0x80) {
+      value = unzigzag(static_cast<Raw>((low & 0x7f) | (high & 0x7f) << 7 | top << 14));
+      at += 3;
       return true;
     }
   }
-  return false;
+  return scan_long_number<Raw, kBytesMax>(at, end, value);
+}
+
+[[gnu::always_inline]] inline bool scan_varint(std::byte const*& at, std::byte const* end, int32_t& value) {
+  return scan_number<uint32_t, kVarint32BytesMax>(at, end, value);
+}
+[[gnu::always_inline]] inline bool scan_varlong(std::byte const*& at, std::byte const* end, int64_t& value) {
+  return scan_number<uint64_t, kVarint64BytesMax>(at, end, value);
 }
 
 // Reads a length and passes over that many bytes; a negative length is null.
-inline bool scan_sized(std::byte const*& at, std::byte const* end, int32_t& count, std::byte const*& bytes) {
+[[gnu::always_inline]] inline bool scan_sized(std::byte const*& at, std::byte const* end, int32_t& count, std::byte const*& bytes) {
   if (!scan_varint(at, end, count)) return false;
   bytes = at;
   if (count < 0) {
@@ -152,7 +169,7 @@ inline bool scan_headers(std::byte const*& at, std::byte const* end, int32_t cou
 }  // namespace detail
 
 // `incomplete`: the record is longer than the bytes.
-inline ScannedRecord::Outcome scan_record(std::byte const* at, std::byte const* end, ScannedRecord& record) {
+[[gnu::always_inline]] inline ScannedRecord::Outcome scan_record(std::byte const* at, std::byte const* end, ScannedRecord& record) {
   using Outcome = ScannedRecord::Outcome;
   auto const* const start = at;
   if (!detail::scan_varint(at, end, record.body_bytes)) {
