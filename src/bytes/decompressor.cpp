@@ -17,6 +17,8 @@ constexpr uint8_t kLz4VersionMask = 0xC0, kLz4Version = 0x40, kLz4Independent = 
 // A snappy copy of 64 bytes takes at least 3 bytes, so no block grows more than this.
 constexpr size_t kSnappyRatioMax = 22;
 
+constexpr uint32_t kGzipMemberBytesMin = 18;  // header and trailer
+
 }  // namespace
 
 Decompressor::Decompressor(Codec codec, ByteView input, DecompressLimits const& limits, CodecContext& context)
@@ -43,6 +45,9 @@ Status Decompressor::start() {
       if (rest_.size() < 10 || rest_[0] != std::byte{0x1f} || rest_[1] != std::byte{0x8b}) {
         return corrupt("gzip: no header");
       }
+      if (rest_.size() > UINT32_MAX) return Error{ErrorKind::limit, "gzip: more than 4 GiB of input"};
+      state_->inflate->next_in = reinterpret_cast<uint8_t*>(const_cast<std::byte*>(rest_.data()));
+      state_->inflate->avail_in = static_cast<uint32_t>(rest_.size());
       return {};
     }
     case Codec::zstd:
@@ -90,7 +95,7 @@ Status Decompressor::start() {
 
 Result<size_t> Decompressor::read(MutableByteView out) {
   MR_ASSERT(!out.empty());
-  if (finished_) return size_t{0};
+  if (finished_ || ended_) return size_t{0};
   // One byte more than the limit shows that the stream is longer than it.
   auto const allowed = limits_.output_bytes_max - produced_;
   if (allowed < out.size()) out = out.first(static_cast<size_t>(allowed) + 1);
@@ -112,27 +117,28 @@ Result<size_t> Decompressor::read_gzip(MutableByteView out) {
   auto& stream = *state_->inflate;
   out = out.first(std::min<size_t>(out.size(), UINT32_MAX));
   while (true) {
-    auto const given = rest_.first(std::min<size_t>(rest_.size(), UINT32_MAX));
-    stream.next_in = reinterpret_cast<uint8_t*>(const_cast<std::byte*>(given.data()));
-    stream.avail_in = static_cast<uint32_t>(given.size());
+    // The input position is isa-l's own: at the end of a member it steps back over bytes that it took in earlier calls.
+    auto const left_before = stream.avail_in;
     stream.next_out = reinterpret_cast<uint8_t*>(out.data());
     stream.avail_out = static_cast<uint32_t>(out.size());
     auto const code = isal_inflate(&stream);
-    auto const taken = given.size() - stream.avail_in;
-    rest_ = rest_.subspan(taken);
     if (code < 0) return corrupt(fmt::format("gzip: damaged data (isa-l code {})", code));
     auto const count = out.size() - stream.avail_out;
     if (stream.block_state == ISAL_BLOCK_FINISH) {
       // Another member may follow; anything else behind the end is not looked at.
-      bool const more = rest_.size() >= 18 && rest_[0] == std::byte{0x1f} && rest_[1] == std::byte{0x8b};
+      bool const more = stream.avail_in >= kGzipMemberBytesMin && stream.next_in[0] == 0x1f && stream.next_in[1] == 0x8b;
       if (!more) {
-        rest_ = {};
-        if (count == 0) return size_t{0};
+        stream.avail_in = 0;
+        ended_ = true;
         return count;
       }
+      auto* const next_in = stream.next_in;
+      auto const avail_in = stream.avail_in;
       isal_inflate_reset(&stream);
       stream.crc_flag = ISAL_GZIP;
-    } else if (count == 0 && taken == 0) {
+      stream.next_in = next_in;
+      stream.avail_in = avail_in;
+    } else if (count == 0 && stream.avail_in == left_before) {
       return corrupt("gzip: unexpected end of the stream");
     }
     if (count > 0) return count;
@@ -162,7 +168,7 @@ Result<size_t> Decompressor::read_blocks(MutableByteView out) {
       MR_TRY(next_snappy_block());
     } else {
       MR_TRY(next_lz4_block());
-      if (in_frame_) return size_t{0};
+      if (ended_) return size_t{0};
     }
   }
   auto const count = std::min(out.size(), block_.size());
@@ -210,7 +216,7 @@ Status Decompressor::next_lz4_block() {
   rest_ = rest_.subspan(4);
   size_t const size = head & ~kLz4StoredFlag;
   if (size == 0) {
-    in_frame_ = true;  // the end mark was seen
+    ended_ = true;
     return {};
   }
   if (size > lz4_block_bytes_max_) return corrupt(fmt::format("lz4: block size {} exceeded max: {}", size, lz4_block_bytes_max_));

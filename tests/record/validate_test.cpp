@@ -127,6 +127,31 @@ TEST(Validate, EveryLevelAndTheEmptyStreamAreReadBack) {
   }
 }
 
+// Reads of any size, and streams strung together as some writers make them.
+TEST(Validate, StreamsAreReadInPiecesOfAnySize) {
+  CodecContext context;
+  std::string text;
+  for (int i = 0; i < 30'000; ++i) text += std::to_string(i * 31 % 977);
+  for (auto const codec : {Codec::gzip, Codec::snappy, Codec::zstd}) {
+    std::vector<std::byte> packed;
+    compress(codec, default_level(codec), as_bytes(text), context, packed);
+    compress(codec, default_level(codec), as_bytes("tail"), context, packed);
+    for (size_t const step : {1, 2, 7, 4096, 1'000'000}) {
+      auto stream = Decompressor::open(codec, packed, {}, context);
+      ASSERT_TRUE(stream.ok());
+      std::string out;
+      std::vector<std::byte> piece(step);
+      while (true) {
+        auto const count = stream->read(piece);
+        ASSERT_TRUE(count.ok()) << codec_name(codec) << ' ' << step << ' ' << count.error().message;
+        if (*count == 0) break;
+        out += as_text(ByteView(piece).first(*count));
+      }
+      EXPECT_EQ(out, text + "tail") << codec_name(codec) << ' ' << step;
+    }
+  }
+}
+
 TEST(Validate, RawSnappyWithoutFramingIsRead) {
   CodecContext context;
   // A literal of five bytes: length 5, tag (5 - 1) << 2.
