@@ -10,5 +10,18 @@ void handle_list_offsets(ContextPtr context);
 void handle_api_versions(ContextPtr context);
 void handle_delete_records(ContextPtr context);
 void handle_offset_for_leader_epoch(ContextPtr context);
+void handle_metadata(ContextPtr context);
+void handle_create_topics(ContextPtr context);
+void handle_delete_topics(ContextPtr context);
+void handle_init_producer_id(ContextPtr context);
+void handle_create_partitions(ContextPtr context);
+void handle_describe_quorum(ContextPtr context);
+void handle_update_features(ContextPtr context);
+void handle_describe_cluster(ContextPtr context);
+void handle_broker_registration(ContextPtr context);
+void handle_broker_heartbeat(ContextPtr context);
+void handle_unregister_broker(ContextPtr context);
+void handle_allocate_producer_ids(ContextPtr context);
+void handle_describe_topic_partitions(ContextPtr context);
 
 }  // namespace millrace::broker

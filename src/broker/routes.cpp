@@ -9,9 +9,22 @@ constexpr Route kRoutes[] = {
     {ApiKey::produce, handle_produce},
     {ApiKey::fetch, handle_fetch},
     {ApiKey::list_offsets, handle_list_offsets},
+    {ApiKey::metadata, handle_metadata},
     {ApiKey::api_versions, handle_api_versions},
+    {ApiKey::create_topics, handle_create_topics},
+    {ApiKey::delete_topics, handle_delete_topics},
     {ApiKey::delete_records, handle_delete_records},
+    {ApiKey::init_producer_id, handle_init_producer_id},
     {ApiKey::offset_for_leader_epoch, handle_offset_for_leader_epoch},
+    {ApiKey::create_partitions, handle_create_partitions},
+    {ApiKey::describe_quorum, handle_describe_quorum},
+    {ApiKey::update_features, handle_update_features},
+    {ApiKey::describe_cluster, handle_describe_cluster},
+    {ApiKey::broker_registration, handle_broker_registration},
+    {ApiKey::broker_heartbeat, handle_broker_heartbeat},
+    {ApiKey::unregister_broker, handle_unregister_broker},
+    {ApiKey::allocate_producer_ids, handle_allocate_producer_ids},
+    {ApiKey::describe_topic_partitions, handle_describe_topic_partitions},
 };
 
 }  // namespace

@@ -1,0 +1,180 @@
+// Metadata: brokers as the client's listener reaches them, topics by name or id, and topics made on first mention.
+#include "cluster_view.h"
+#include "handlers.h"
+#include "millrace/metadata/topic_name.h"
+#include "millrace/protocol/api/metadata.h"
+#include "millrace/runtime/controller_client.h"
+
+namespace millrace::broker {
+namespace {
+
+using Request = protocol::MetadataRequest;
+using Response = protocol::MetadataResponse;
+using Topic = Response::MetadataResponseTopic;
+
+constexpr int16_t kFirstVersionWithNullForAll = 1;
+constexpr int16_t kFirstVersionWithListenerNotFound = 2;
+constexpr int16_t kFirstVersionWithAutoCreationFlag = 4;
+constexpr int16_t kFirstVersionWithTopicIds = 12;  // 10 and 11 have the field, and may not use it
+constexpr Duration kAutoCreationTimeout = 60s;
+
+// The whole request is refused: each topic named in it, and nothing of the cluster.
+void reply_refusal(ContextPtr context, Request const& request, ErrorCode code) {
+  Response response;
+  ArrayBuilder<Topic> topics(context->arena(), request.topics.size());
+  for (auto const& asked : request.topics) {
+    auto& topic = topics.add();
+    topic.error_code = code;
+    topic.name = asked.name.value_or("");
+    topic.topic_id = asked.topic_id;
+  }
+  response.topics = topics.finish();
+  response.error_code = code;
+  context->reply(response);
+}
+
+class Answer {
+ public:
+  Answer(RequestContext& context, Request const& request)
+      : context_(context), request_(request), topics_(context.arena(), request.topics.size()) {}
+
+  void add_known(metadata::TopicImage const& topic) {
+    auto& out = topics_.add();
+    out.name = topic.name;
+    out.topic_id = topic.id;
+    out.is_internal = metadata::is_internal_topic(topic.name);
+    if (request_.include_topic_authorized_operations) out.topic_authorized_operations = kTopicOperations;
+    ArrayBuilder<Response::MetadataResponsePartition> partitions(context_.arena(), topic.partitions.size());
+    topic.partitions.for_each([&](int32_t index, metadata::PartitionImagePtr const& partition) {
+      partitions.add(make_partition(index, *partition));
+    });
+    topics_.back().partitions = partitions.finish();
+  }
+
+  void add_error(std::optional<Str> name, TopicId const& id, ErrorCode code) {
+    auto& out = topics_.add();
+    out.error_code = code;
+    out.name = name;
+    out.topic_id = id;
+    if (name) out.is_internal = metadata::is_internal_topic(*name);
+  }
+
+  void send() {
+    Response response;
+    auto const nodes = reachable_nodes(context_, false);
+    ArrayBuilder<Response::MetadataResponseBroker> brokers(context_.arena(), nodes.size());
+    for (auto const& node : nodes) brokers.add({node.id.value, node.host, node.port, node.rack});
+    response.brokers = brokers.finish();
+    response.cluster_id = context_.services().config.cluster_id;
+    response.controller_id = any_active_broker(context_).value;
+    response.topics = topics_.finish();
+    if (request_.include_cluster_authorized_operations) response.cluster_authorized_operations = kClusterOperations;
+    context_.reply(response);
+  }
+
+ private:
+  enum class Reach { ok, not_alive, no_listener };
+
+  Reach reach(BrokerId id) {
+    for (auto const& [known, state] : reach_)
+      if (known == id) return state;
+    auto const* broker = context_.image().find_broker(id);
+    auto state = Reach::ok;
+    if (broker == nullptr || broker->is_fenced) state = Reach::not_alive;
+    else if (!find_node(context_, *broker)) state = Reach::no_listener;
+    reach_.emplace_back(id, state);
+    return state;
+  }
+
+  Response::MetadataResponsePartition make_partition(int32_t index, metadata::PartitionImage const& partition) {
+    Response::MetadataResponsePartition out;
+    out.partition_index = index;
+    out.leader_id = partition.leader.value;
+    out.leader_epoch = partition.leader_epoch.value;
+    out.replica_nodes = broker_ids(context_, partition.replicas);
+    out.isr_nodes = broker_ids(context_, partition.isr);
+    std::vector<BrokerId> offline;
+    for (auto id : partition.replicas)
+      if (reach(id) != Reach::ok) offline.push_back(id);
+    out.offline_replicas = broker_ids(context_, offline);
+    auto const leader = partition.leader == kNoBroker ? Reach::not_alive : reach(partition.leader);
+    if (leader != Reach::ok) {
+      bool const says_why = leader == Reach::no_listener && context_.version() >= kFirstVersionWithListenerNotFound;
+      out.error_code = says_why ? ErrorCode::listener_not_found : ErrorCode::leader_not_available;
+      out.leader_id = -1;
+    }
+    return out;
+  }
+
+  RequestContext& context_;
+  Request const& request_;
+  ArrayBuilder<Topic> topics_;
+  std::vector<std::pair<BrokerId, Reach>> reach_;
+};
+
+// Asks the controller and does not wait: the client will ask again.
+void auto_create(RequestContext& context, std::vector<Str> const& names) {
+  metadata::CreateTopics request;
+  for (auto name : names) {
+    auto& topic = request.topics.emplace_back();
+    topic.name = std::string(name);
+  }
+  auto& reactor = context.thread().reactor;
+  context.services().controller.submit(std::move(request), reactor.now() + kAutoCreationTimeout, reactor, [](auto) {});
+}
+
+}  // namespace
+
+void handle_metadata(ContextPtr context) {
+  Request request;
+  if (!context->decode(request)) return;
+  auto const version = context->version();
+  auto const& image = context->image();
+  bool const wants_all = request.topics.is_null() || (version < kFirstVersionWithNullForAll && request.topics.empty());
+  Answer answer(*context, request);
+  if (wants_all) {
+    image.topics.for_each([&](std::string const&, metadata::TopicImagePtr const& topic) { answer.add_known(*topic); });
+    return answer.send();
+  }
+
+  bool uses_ids = false;
+  for (auto const& topic : request.topics) {
+    bool const has_id = !topic.topic_id.is_zero();
+    uses_ids |= has_id;
+    if (version < kFirstVersionWithTopicIds && (has_id || !topic.name)) {
+      return reply_refusal(std::move(context), request, ErrorCode::invalid_request);
+    }
+    if (!has_id && !topic.name) return reply_refusal(std::move(context), request, ErrorCode::unknown_server_error);
+  }
+  if (uses_ids) {
+    // One id is enough for Kafka to look at ids alone.
+    std::set<TopicId> seen;
+    std::vector<metadata::TopicImage const*> known;
+    for (auto const& topic : request.topics) {
+      if (topic.topic_id.is_zero() || !seen.insert(topic.topic_id).second) continue;
+      if (auto const* found = image.find_topic(topic.topic_id)) known.push_back(found);
+      else answer.add_error(std::nullopt, topic.topic_id, ErrorCode::unknown_topic_id);
+    }
+    for (auto const* topic : known) answer.add_known(*topic);
+    return answer.send();
+  }
+
+  bool const may_create = context->services().config.auto_create_topics &&
+                          (version < kFirstVersionWithAutoCreationFlag || request.allow_auto_topic_creation);
+  std::set<Str> seen;
+  std::vector<Str> missing, to_create;
+  for (auto const& topic : request.topics) {
+    if (!seen.insert(*topic.name).second) continue;
+    if (auto const* found = image.find_topic(*topic.name)) answer.add_known(*found);
+    else missing.push_back(*topic.name);
+  }
+  for (auto name : missing) {
+    bool const is_legal = !metadata::check_topic_name(name);
+    answer.add_error(name, {}, is_legal ? ErrorCode::unknown_topic_or_partition : ErrorCode::invalid_topic_exception);
+    if (is_legal && may_create && !metadata::is_internal_topic(name)) to_create.push_back(name);
+  }
+  if (!to_create.empty()) auto_create(*context, to_create);
+  answer.send();
+}
+
+}  // namespace millrace::broker
