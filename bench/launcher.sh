@@ -9,7 +9,7 @@
 #   launcher.sh status           the JSON again
 # start, start-node and status print one line of JSON:
 #   {"bootstrap": "...", "tls": "", "ca": "", "ready_s": 0.05, "nodes": {"1": {"pid": 1, "addr": "127.0.0.1:19000", "dir": "..."}}}
-# Environment: NAME (run name, default m), PORT_BASE (19000; node i uses +10*(i-1): plain, +2 controller), HOST (127.0.0.1),
+# Environment: NAME (run name, default m), PORT_BASE (19000; node i uses +10*(i-1): plain, +2 controller, +4 admin), HOST (127.0.0.1),
 #   DATA (folder for the data, default results/run/NAME), EXTRA (extra properties, ';'-separated), CPUS (taskset list),
 #   MILLRACE (the binary, default build/release/millrace), READY_TOPIC (ready only when this topic's partitions are led).
 set -euo pipefail
@@ -34,6 +34,7 @@ config() {  # ID N
     echo "controller.listener.names=CONTROLLER"
     echo "listeners=PLAINTEXT://$HOST:$(port "$id" 0),CONTROLLER://$HOST:$(port "$id" 2)"
     echo "listener.security.protocol.map=PLAINTEXT:PLAINTEXT,SSL:SSL,CONTROLLER:PLAINTEXT"
+    echo "millrace.admin.listener=$HOST:$(port "$id" 4)"
     echo "log.dirs=$folder/data"
     echo "offsets.topic.replication.factor=$factor"
     echo "transaction.state.log.replication.factor=$factor"
