@@ -12,7 +12,7 @@ namespace {
 Error corrupt(std::string message) { return {ErrorKind::corrupt, std::move(message)}; }
 
 constexpr uint8_t kLz4VersionMask = 0xC0, kLz4Version = 0x40, kLz4Independent = 0x20, kLz4BlockChecksum = 0x10,
-                  kLz4ContentSize = 0x08, kLz4ReservedFlags = 0x03;
+                  kLz4ContentSize = 0x08, kLz4ContentChecksum = 0x04, kLz4ReservedFlags = 0x03;
 
 // A snappy copy of 64 bytes takes at least 3 bytes, so no block grows more than this.
 constexpr size_t kSnappyRatioMax = 22;
@@ -63,7 +63,6 @@ Status Decompressor::start() {
         rest_ = {};
         return unpack_snappy(block);
       }
-      if (load_be<int32_t>(rest_.data() + 8) < 1) return corrupt("snappy: incompatible version of the framing");
       rest_ = rest_.subspan(kSnappyHeaderBytes);
       return {};
     }
@@ -79,6 +78,7 @@ Status Decompressor::start() {
       }
       if ((flags & kLz4Independent) == 0) return corrupt("lz4: dependent blocks are not supported");
       lz4_block_bytes_max_ = size_t{1} << (8 + 2 * size_code);
+      lz4_has_content_checksum_ = (flags & kLz4ContentChecksum) != 0;
       lz4_has_block_checksum_ = (flags & kLz4BlockChecksum) != 0;
       size_t const described = (flags & kLz4ContentSize) != 0 ? 10 : 2;
       if (rest_.size() < 4 + described + 1) return corrupt("lz4: stream ended prematurely");
@@ -216,6 +216,8 @@ Status Decompressor::next_lz4_block() {
   rest_ = rest_.subspan(4);
   size_t const size = head & ~kLz4StoredFlag;
   if (size == 0) {
+    // The checksum of the content is passed over, but must be there.
+    if (lz4_has_content_checksum_ && rest_.size() < 4) return corrupt("lz4: stream ended prematurely");
     ended_ = true;
     return {};
   }

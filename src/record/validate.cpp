@@ -277,6 +277,10 @@ RequestCheck check_produce_records(ByteView records, int produce_version) {
   BatchView second;
   if (reader.next(second)) return invalid("are only allowed to contain exactly one record batch per partition");
   if (reader.fault()) return failed(reader.fault());
+  if (out.batch.size_bytes() < kProducerEpochPosition) {
+    // Kafka looks for the producer id of every batch before it checks any.
+    return failed({Code::unknown_server_error, fmt::format("A batch of {} bytes has no producer id", out.batch.size_bytes())});
+  }
   return out;
 }
 
@@ -289,9 +293,6 @@ Fault validate_header(BatchView batch, TopicRules const& rules, Origin origin) {
   if (origin == Origin::client && base_offset.value != 0) {
     return {Code::invalid_record, fmt::format("The baseOffset of the record batch in the append to {} should be 0, but "
                                               "it is {}", rules.partition, base_offset)};
-  }
-  if (batch.size_bytes() < kLastOffsetDeltaPosition + sizeof(int32_t)) {
-    return {Code::unknown_server_error, fmt::format("A batch of {} bytes has no last offset", batch.size_bytes())};
   }
   if (batch.size_bytes() > static_cast<size_t>(rules.batch_bytes_max)) {
     return {Code::message_too_large, fmt::format("The record batch size in the append to {} is {} bytes which exceeds "

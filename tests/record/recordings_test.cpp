@@ -95,6 +95,13 @@ Answer recorded_answer(json const& partition) {
   return answer;
 }
 
+// How many records the header of a recorded request counts.
+int64_t recorded_count(json const& line) {
+  auto const text = line.at("req").at("topicData").at(0).at("partitionData").at(0).at("records").get<std::string>();
+  auto const bytes = from_base64(text.substr(7));
+  return BatchView(ByteView(bytes)).record_count();
+}
+
 void expect_number(json const& recorded, int64_t actual, std::string const& what) {
   if (recorded.is_string()) return;  // a time of the recording
   EXPECT_EQ(recorded.get<int64_t>(), actual) << what;
@@ -144,6 +151,11 @@ TopicRules rules_of(std::string const& topic) {
   return rules;
 }
 
+// Where this room is stricter than Kafka, which stores records that lie about their offset or their length.
+bool is_stricter_here(std::string const& label) {
+  return label == "plain bad deltas 0,5" || label.starts_with("gzip length lies");
+}
+
 // The recorder's clock, from records that were stamped with it.
 int64_t clock_of(std::vector<json> const& lines) {
   for (auto const& line : lines) {
@@ -152,7 +164,8 @@ int64_t clock_of(std::vector<json> const& lines) {
     if (line.at("l") == "after 0") ahead = 100'000;
     if (ahead == 0) continue;
     auto const text = line.at("req").at("topicData").at(0).at("partitionData").at(0).at("records").get<std::string>();
-    return BatchView(ByteView(from_base64(text.substr(7)))).max_timestamp() - ahead;
+    auto const bytes = from_base64(text.substr(7));
+    return BatchView(ByteView(bytes)).max_timestamp() - ahead;
   }
   return 1'800'000'000'000;
 }
@@ -196,8 +209,15 @@ void replay(std::string const& name, int compared_min) {
       for (auto const& partition : topic.at("partitionResponses")) {
         auto const found = answers.find({topic.at("name").get<std::string>(), partition.at("index").get<int>()});
         if (found == answers.end() || !partition.contains("recordErrors")) continue;
-        EXPECT_EQ(recorded_answer(partition), found->second) << label;
         ++compared;
+        auto const recorded = recorded_answer(partition);
+        if (is_stricter_here(line.at("l")) && recorded.code == 0 && recorded != found->second) {
+          EXPECT_EQ(found->second.code, static_cast<int>(Code::invalid_record)) << label;
+          auto& log = logs[found->first];
+          log.next_offset = std::max(log.next_offset, recorded.base_offset) + recorded_count(line);
+          continue;
+        }
+        EXPECT_EQ(recorded, found->second) << label;
       }
     }
   }
@@ -207,6 +227,8 @@ void replay(std::string const& name, int compared_min) {
 TEST(Recordings, Produce) { replay("produce", 40); }
 TEST(Recordings, BrokenBatches) { replay("produce-broken-batches", 100); }
 TEST(Recordings, TopicSettings) { replay("produce-topic-configs", 40); }
+// What else codecs, headers and records can be, sent to topics of several settings of a live broker.
+TEST(Recordings, Probes) { replay("live-probes", 280); }
 
 }  // namespace
 }  // namespace millrace::record

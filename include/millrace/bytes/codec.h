@@ -80,6 +80,7 @@ class Decompressor {
   uint64_t produced_ = 0;
   size_t lz4_block_bytes_max_ = 0;
   bool lz4_has_block_checksum_ = false;
+  bool lz4_has_content_checksum_ = false;
   bool snappy_is_framed_ = false;
   bool in_frame_ = false;  // of zstd
   bool ended_ = false;     // gzip and lz4: the last mark was seen
