@@ -73,7 +73,7 @@ void handle_api_versions(ContextPtr context) {
   ArrayBuilder<protocol::ApiVersionsResponse::ApiVersion> keys(context->arena(), routes.routes().size());
   for (auto const& route : routes.routes()) {
     auto const key = static_cast<int16_t>(route.key);
-    if (routes.find(key, kind) == nullptr) continue;
+    if (!route.is_advertised || routes.find(key, kind) == nullptr) continue;
     auto const& served = protocol::api_info(route.key).advertised;
     if (!served.empty()) keys.add({key, served.min, served.max});
   }

@@ -7,6 +7,7 @@ namespace millrace::broker {
 void handle_produce(ContextPtr context);
 void handle_fetch(ContextPtr context);
 void handle_list_offsets(ContextPtr context);
+void handle_find_coordinator(ContextPtr context);
 void handle_api_versions(ContextPtr context);
 void handle_delete_records(ContextPtr context);
 void handle_offset_for_leader_epoch(ContextPtr context);
@@ -22,6 +23,7 @@ void handle_broker_registration(ContextPtr context);
 void handle_broker_heartbeat(ContextPtr context);
 void handle_unregister_broker(ContextPtr context);
 void handle_allocate_producer_ids(ContextPtr context);
+void handle_describe_producers(ContextPtr context);
 void handle_describe_topic_partitions(ContextPtr context);
 
 }  // namespace millrace::broker

@@ -760,4 +760,20 @@ void PartitionDriver::expire_producers(Wall wall, RunList& here) {
       here);
 }
 
+void PartitionDriver::describe_producers(Callback<void(ErrorCode, Producers)> done, RunList& here) {
+  auto shared = std::make_shared<Callback<void(ErrorCode, Producers)>>(std::move(done));
+  post(
+      [this, shared] {
+        with_log([this, shared] {
+          Producers found;
+          auto const error = refusal_of(machine_.check_epoch(kNoLeaderEpoch));
+          if (error == ErrorCode::none) {
+            log_->producers().for_each([&](ProducerId id, storage::ProducerEntry const& entry) { found.emplace_back(id, entry); });
+          }
+          std::move(*shared)(error, std::move(found));
+        });
+      },
+      here);
+}
+
 }  // namespace millrace::runtime

@@ -14,6 +14,8 @@ struct Route {
   HandlerFunction handle{};
   // Listeners on which we do not serve it yet although Kafka does; of ListenerKind.
   uint8_t except_on = 0;
+  // False: a client that asks without having read ApiVersions is answered, but none is invited to.
+  bool is_advertised = true;
 };
 
 class RoutingTable {

@@ -100,6 +100,9 @@ class PartitionDriver final : public Driver {
                         RunList& here);
   // Raises the log start to `before` (-1: the high watermark); answers the new log start.
   void delete_records(Offset before, Callback<void(ErrorCode, Offset)> done, RunList& here);
+  // The producers that the log knows, by id; `done` runs where the driver does.
+  using Producers = std::vector<std::pair<ProducerId, storage::ProducerEntry>>;
+  void describe_producers(Callback<void(ErrorCode, Producers)> done, RunList& here);
   // Runs once the status is no longer `opening`: at once, or posted to `reactor`.
   void when_open(env::Reactor& reactor, Task task);
 
