@@ -29,6 +29,11 @@ class CachedFile {
   std::shared_ptr<env::File> acquire_if_open();
   // Gives the cache a file that was just created.
   void adopt(std::shared_ptr<env::File> file);
+  // Bytes were written that no sync covers yet.
+  void mark_dirty();
+  // Call before a sync. True: the file was evicted while dirty, so a write-back error may have been forgotten with its
+  // inode, and only a sync of the whole file system tells.
+  bool begin_sync();
   // Forgets the descriptor (file removed, or renamed: with the new path).
   void drop();
   void rename_to(std::string path);
@@ -40,11 +45,14 @@ class CachedFile {
   std::string path_;                       // the cache's mutex guards all of this
   std::shared_ptr<env::File> file_;
   std::list<CachedFile*>::iterator place_{};
+  bool is_dirty_ = false;
+  bool was_evicted_dirty_ = false;
 };
 
 class FileCache {
  public:
-  // `descriptors_max`: most files open through this cache at once, regions in flight included. At least 16.
+  static constexpr size_t kDescriptorsMin = 16;
+  // `descriptors_max`: most files open through this cache at once, regions in flight included.
   FileCache(env::Disk& disk, size_t descriptors_max);
   FileCache(FileCache const&) = delete;
   FileCache& operator=(FileCache const&) = delete;

@@ -8,6 +8,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -26,6 +27,7 @@ namespace millrace::storage {
 
 class PartitionLog;
 class PlainLog;
+enum class LogKind : uint8_t;
 
 inline constexpr std::string_view kClusterMetadataTopic = "__cluster_metadata";
 
@@ -81,6 +83,9 @@ class LogDirectory {
   // *blocks* Recovers. corrupt: bytes below the recovery point, or above it after a mere process kill, fail their
   // check and valid ones follow: nothing was cut, the replica must be repaired from a peer. Others are unaffected.
   Result<std::shared_ptr<PartitionLog>> open_log(PartitionDirectory const& directory, LogConfig const& config, Wall now);
+  // *blocks* All logs that were there have been opened. Until this is called, a process that dies after a machine was
+  // lost counts as one more lost machine.
+  Status recovery_done();
   // *blocks* Renames the directory to `TOPIC-PARTITION.UUID-delete`, so that it is gone at once, and durably. The log
   // object answers reads that are under way; it must not be appended to any more.
   Status delete_log(PartitionLog& log, Uuid suffix);
@@ -121,6 +126,17 @@ class LogDirectory {
   friend class PlainLog;
   struct Body;
   LogDirectory(env::Disk& disk, FileCache& files, LogDirectoryOptions options);
+  Status start();
+  Status load_checkpoints();
+  Result<std::shared_ptr<PartitionLog>> create_log_of_kind(TopicPartition const& partition, TopicId topic_id,
+                                                           LogConfig const& config, Wall now, LogKind kind);
+  Result<std::shared_ptr<PartitionLog>> open_log_of_kind(PartitionDirectory const& directory, LogConfig const& config,
+                                                         Wall now, LogKind kind);
+  std::shared_ptr<PartitionLog> adopt(std::shared_ptr<PartitionLog> log);
+  Status rename_for_deletion(std::string const& name, Uuid suffix);
+  Status flush(std::span<std::shared_ptr<PartitionLog> const> logs);
+  Status write_recovery_points();
+  Status write_file(std::string_view name, std::string_view content, std::string& last);
 
   env::Disk& disk_;
   FileCache& files_;

@@ -122,6 +122,7 @@ class ProducerState {
   // As above, but a transaction whose marker is at or past `high_watermark` still counts as open.
   std::optional<Offset> first_unstable_offset(Offset high_watermark) const;
   void forget_completed_below(Offset high_watermark);
+  bool has_completed() const { return !completed_.empty(); }
 
   ProducerEntry const* find(ProducerId id) const;
   size_t size() const { return entries_.size(); }
