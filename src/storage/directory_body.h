@@ -1,0 +1,40 @@
+// What a LogDirectory is made of.
+#pragma once
+#include <deque>
+
+#include "checkpoint_text.h"
+#include "millrace/storage/log_directory.h"
+#include "millrace/storage/partition_log.h"
+
+namespace millrace::storage {
+
+struct LogDirectory::Body {
+  // What the checkpoint files say of partitions that are not open, and of open ones as of the last write.
+  struct Known {
+    Offset recovery_point;
+    Offset log_start;
+    Offset high_watermark;
+    bool has_no_producers = false;  // as of the recovery point
+    bool is_plain = false;          // not in Kafka's checkpoint files
+    std::weak_ptr<PartitionLog> log;
+  };
+
+  void add_dirty(std::weak_ptr<PartitionLog> log);
+
+  std::unique_ptr<env::DirectoryLock> lock;
+  mutable std::mutex mutex;
+  std::map<TopicPartition, Known> known;
+  std::vector<std::weak_ptr<PartitionLog>> dirty;
+  Mono dirty_since{};
+  Mono last_now{};
+  Mono next_checkpoint{};
+  std::deque<std::string> deleted_names;   // directories that wait for their removal
+  std::string offline_reason;
+  std::function<void(std::string const&)> on_offline;
+
+  std::mutex flush_mutex;                  // one flush pass at a time
+  std::mutex checkpoint_mutex;             // one writer of checkpoint files at a time; taken before `mutex`
+  std::string last_log_starts, last_high_watermarks, last_recovery_points;
+};
+
+}  // namespace millrace::storage

@@ -1,0 +1,535 @@
+#include "millrace/storage/log_directory.h"
+
+#include "directory_body.h"
+#include "meta_properties.h"
+#include "partition_body.h"
+#include "recovery_file.h"
+
+namespace millrace::storage {
+namespace {
+
+constexpr std::string_view kArea = "storage";
+constexpr std::string_view kMetaProperties = "meta.properties";
+constexpr std::string_view kLockFile = ".lock";
+constexpr std::string_view kCleanStopFile = ".kafka_cleanshutdown";
+constexpr std::string_view kRecoveryPointsFile = "recovery-point-offset-checkpoint";
+constexpr std::string_view kLogStartsFile = "log-start-offset-checkpoint";
+constexpr std::string_view kHighWatermarksFile = "replication-offset-checkpoint";
+constexpr std::string_view kBootFile = "millrace-boot-id";
+constexpr std::string_view kRecoveryFile = "millrace-recovery";
+constexpr std::string_view kRecoveringLine = "recovering";
+constexpr std::string_view kDeleteSuffix = "-delete";
+constexpr std::string_view kStraySuffix = "-stray";
+constexpr std::string_view kFutureSuffix = "-future";
+constexpr int64_t kSmallFileBytesMax = 64 * 1024;
+constexpr int64_t kCheckpointBytesMax = 256 << 20;
+constexpr size_t kNameBytesMax = 255;
+constexpr Duration kStepInterval = 100ms;
+constexpr int64_t kWriteOutBytes = 8 << 20;
+
+// `topic-partition.id-suffix`, the name that Kafka gives a directory it is about to remove.
+bool has_id_suffix(std::string_view name, std::string_view suffix) {
+  return name.ends_with(suffix) && name.substr(0, name.size() - suffix.size()).find('.') != std::string_view::npos;
+}
+
+std::string hex(Uuid const& id) {
+  std::string out;
+  for (auto const byte : id.bytes) out += fmt::format("{:02x}", byte);
+  return out;
+}
+
+std::optional<int64_t> parse_clean_stop(std::string_view text) {
+  constexpr std::string_view kKey = "\"brokerEpoch\":";
+  auto const at = text.find(kKey);
+  if (at == std::string_view::npos) return std::nullopt;
+  auto rest = text.substr(at + kKey.size());
+  while (!rest.empty() && rest.front() == ' ') rest.remove_prefix(1);
+  return parse_number<int64_t>(rest.substr(0, rest.find_first_not_of("-0123456789")));
+}
+
+Result<std::optional<std::string>> read_optional(env::Disk& disk, std::string const& path, int64_t bytes_max) {
+  auto content = disk.read_file(path, bytes_max);
+  if (content) return std::optional(*std::move(content));
+  if (content.error().kind == ErrorKind::not_found) return std::optional<std::string>();
+  return std::move(content).error();
+}
+
+}  // namespace
+
+std::optional<TopicPartition> parse_partition_directory_name(std::string_view name) {
+  auto const dash = name.rfind('-');
+  if (dash == std::string_view::npos || dash == 0) return std::nullopt;
+  auto const partition = parse_number<int32_t>(name.substr(dash + 1));
+  if (!partition || *partition < 0) return std::nullopt;
+  return TopicPartition{std::string(name.substr(0, dash)), *partition};
+}
+
+void LogDirectory::Body::add_dirty(std::weak_ptr<PartitionLog> log) {
+  std::lock_guard guard(mutex);
+  if (dirty.empty()) dirty_since = last_now;
+  dirty.push_back(std::move(log));
+}
+
+LogDirectory::LogDirectory(env::Disk& disk, FileCache& files, LogDirectoryOptions options)
+    : disk_(disk), files_(files), options_(std::move(options)), body_(std::make_unique<Body>()) {}
+LogDirectory::~LogDirectory() = default;
+
+Result<std::unique_ptr<LogDirectory>> LogDirectory::open(env::Disk& disk, FileCache& files, LogDirectoryOptions options) {
+  std::unique_ptr<LogDirectory> directory(new LogDirectory(disk, files, std::move(options)));
+  MR_TRY(directory->start());
+  return directory;
+}
+
+Status LogDirectory::start() {
+  auto const file = [&](std::string_view name) { return fmt::format("{}/{}", options_.path, name); };
+  auto const refuse = [&](std::string_view why) {
+    return Error{ErrorKind::invalid, fmt::format("log directory {}: {}", options_.path, why)};
+  };
+  if (!disk_.exists(options_.path)) MR_TRY(disk_.make_directory(options_.path));
+  auto lock = disk_.lock(file(kLockFile));
+  if (!lock) return refuse(fmt::format("cannot be locked, another process may use it: {}", lock.error().message));
+  body_->lock = *std::move(lock);
+
+  // Identity. Nothing is written before it is known to be ours.
+  MR_TRY_ASSIGN(auto const meta_text, read_optional(disk_, file(kMetaProperties), kSmallFileBytesMax));
+  MetaProperties meta;
+  if (meta_text) {
+    auto parsed = MetaProperties::parse(*meta_text);
+    if (!parsed) return refuse(parsed.error().message);
+    meta = *std::move(parsed);
+    if (options_.cluster_id && *options_.cluster_id != meta.cluster_id) {
+      return refuse(fmt::format("belongs to cluster {}, this node to {}", meta.cluster_id, *options_.cluster_id));
+    }
+    if (meta.node_id != options_.node_id) {
+      return refuse(fmt::format("belongs to node {}, this is node {}", meta.node_id, options_.node_id));
+    }
+  } else {
+    if (!options_.cluster_id) return refuse("has no meta.properties and no cluster id is configured");
+    meta.cluster_id = *options_.cluster_id;
+    meta.node_id = options_.node_id;
+  }
+  if (!meta.directory_id) meta.directory_id = options_.fresh_directory_id;
+  cluster_id_ = meta.cluster_id;
+  directory_id_ = *meta.directory_id;
+
+  // How the last owner ended.
+  MR_TRY_ASSIGN(auto const clean_stop, read_optional(disk_, file(kCleanStopFile), kSmallFileBytesMax));
+  MR_TRY_ASSIGN(auto const boot, read_optional(disk_, file(kBootFile), kSmallFileBytesMax));
+  if (!meta_text) {
+    previous_stop_ = PreviousStop::first_start;
+  } else if (clean_stop) {
+    previous_stop_ = PreviousStop::clean;
+    previous_broker_epoch_ = parse_clean_stop(*clean_stop);
+  } else if (boot && *boot == options_.boot_id + "\n") {
+    previous_stop_ = PreviousStop::process_killed;
+  } else {
+    previous_stop_ = PreviousStop::machine_lost;
+  }
+  MR_TRY(load_checkpoints());
+
+  // From here on the directory is in use. The mark goes first, durably: nothing may be written under it.
+  if (clean_stop) {
+    MR_TRY(disk_.remove_file(file(kCleanStopFile)));
+    MR_TRY(disk_.sync_directory(options_.path));
+  }
+  // Until recovery_done() another loss of the process must not pass for a mere kill.
+  bool const is_lost = previous_stop_ == PreviousStop::machine_lost;
+  MR_TRY(env::replace_file(disk_, file(kBootFile),
+                           fmt::format("{}\n{}{}", options_.boot_id, is_lost ? kRecoveringLine : "", is_lost ? "\n" : "")));
+  auto const text = meta.text(options_.now);
+  if (!meta_text || MetaProperties::parse(*meta_text)->directory_id != meta.directory_id) {
+    MR_TRY(env::replace_file(disk_, file(kMetaProperties), text));
+  }
+  return check_space();
+}
+
+Status LogDirectory::recovery_done() {
+  if (previous_stop_ != PreviousStop::machine_lost) return {};
+  return env::replace_file(disk_, fmt::format("{}/{}", options_.path, kBootFile), options_.boot_id + "\n");
+}
+
+Status LogDirectory::load_checkpoints() {
+  std::optional<std::string> recovery_points;
+  auto const load = [&](std::string_view name, auto&& take) -> Status {
+    auto const path = fmt::format("{}/{}", options_.path, name);
+    MR_TRY_ASSIGN(auto text, read_optional(disk_, path, kCheckpointBytesMax));
+    if (!text) return {};
+    auto entries = parse_offsets_checkpoint(*text);
+    if (!entries) {
+      // Damaged is as good as absent: recovery then reads more, and marks start at the log's start.
+      options_.log->warn(kArea, "{}: {}; treated as absent", path, entries.error().message);
+      return {};
+    }
+    for (auto const& entry : *entries) take(body_->known[entry.partition], entry.offset);
+    if (name == kRecoveryPointsFile) recovery_points = std::move(text);
+    return {};
+  };
+  MR_TRY(load(kRecoveryPointsFile, [](Body::Known& known, Offset o) { known.recovery_point = o; }));
+  MR_TRY(load(kLogStartsFile, [](Body::Known& known, Offset o) { known.log_start = o; }));
+  MR_TRY(load(kHighWatermarksFile, [](Body::Known& known, Offset o) { known.high_watermark = o; }));
+  MR_TRY_ASSIGN(auto const side, read_optional(disk_, fmt::format("{}/{}", options_.path, kRecoveryFile), kCheckpointBytesMax));
+  if (!side) return {};
+  auto const entries = parse_recovery_file(*side, recovery_points.value_or(""));
+  if (!entries) return {};  // somebody else wrote here meanwhile
+  for (auto const& entry : *entries) {
+    auto& known = body_->known[entry.partition];
+    if (entry.is_plain) known.recovery_point = entry.recovery_point;
+    known.is_plain = entry.is_plain;
+    known.has_no_producers = !entry.is_plain && known.recovery_point == entry.recovery_point;
+  }
+  return {};
+}
+
+Result<std::vector<PartitionDirectory>> LogDirectory::partitions() {
+  MR_TRY_ASSIGN(auto const entries, disk_.list(options_.path));
+  std::vector<PartitionDirectory> out;
+  std::set<TopicPartition> present;
+  for (auto const& entry : entries) {
+    if (!entry.is_directory || entry.name == "lost+found") continue;
+    if (has_id_suffix(entry.name, kDeleteSuffix)) {
+      std::lock_guard lock(body_->mutex);
+      body_->deleted_names.push_back(entry.name);
+      continue;
+    }
+    if (has_id_suffix(entry.name, kStraySuffix)) continue;  // kept for the operator to look at
+    PartitionDirectory found{.name = entry.name, .topic_partition = {}, .topic_id = {}, .is_future = false};
+    std::string_view plain_name = entry.name;
+    if (has_id_suffix(entry.name, kFutureSuffix)) {
+      found.is_future = true;
+      plain_name = plain_name.substr(0, plain_name.rfind('.'));
+    }
+    auto const partition = parse_partition_directory_name(plain_name);
+    if (!partition) {
+      return Error{ErrorKind::invalid, fmt::format("{}/{} is no partition's directory", options_.path, entry.name)};
+    }
+    if (partition->topic == kClusterMetadataTopic) {
+      present.insert(*partition);
+      continue;
+    }
+    found.topic_partition = *partition;
+    MR_TRY_ASSIGN(auto const metadata, read_optional(disk_, fmt::format("{}/{}/{}", options_.path, entry.name, kPartitionMetadataFile),
+                                                     kSmallFileBytesMax));
+    if (metadata) {
+      auto id = parse_partition_metadata(*metadata);
+      if (!id) {
+        options_.log->warn(kArea, "{}/{}: {}", options_.path, entry.name, id.error().message);
+      } else {
+        found.topic_id = *id;
+      }
+    }
+    if (!found.is_future) present.insert(*partition);
+    out.push_back(std::move(found));
+  }
+  // What the checkpoints remember of partitions that are gone is forgotten.
+  std::lock_guard lock(body_->mutex);
+  std::erase_if(body_->known, [&](auto const& item) { return !present.contains(item.first) && item.second.log.expired(); });
+  return out;
+}
+
+std::shared_ptr<PartitionLog> LogDirectory::adopt(std::shared_ptr<PartitionLog> log) {
+  log->body_->self = log;
+  std::lock_guard lock(body_->mutex);
+  auto& known = body_->known[log->topic_partition()];
+  known.log = log;
+  known.is_plain = log->body_->kind == LogKind::plain;
+  return log;
+}
+
+Result<std::shared_ptr<PartitionLog>> LogDirectory::create_log(TopicPartition const& partition, TopicId topic_id,
+                                                               LogConfig const& config, Wall now) {
+  return create_log_of_kind(partition, topic_id, config, now, LogKind::partition);
+}
+
+Result<std::shared_ptr<PartitionLog>> LogDirectory::create_log_of_kind(TopicPartition const& partition, TopicId topic_id,
+                                                                       LogConfig const& config, Wall now, LogKind kind) {
+  auto body = std::make_unique<PartitionLog::Body>(*this, fmt::format("{}-{}", partition.topic, partition.partition),
+                                                   partition, topic_id, config, kind);
+  if (is_offline()) return body->offline_error();
+  if (disk_.exists(body->path())) return Error{ErrorKind::exists, fmt::format("{} exists already", body->path())};
+  auto made = disk_.make_directory(body->path());
+  if (made) {
+    auto file = disk_.open(body->path(kPartitionMetadataFile), env::OpenMode::create_empty);
+    auto const text = partition_metadata_text(topic_id);
+    ByteView const piece = as_bytes(text);
+    made = file ? (*file)->write(Position(0), {&piece, 1}) : Status(std::move(file).error());
+  }
+  if (made) made = body->create(Offset(0), now);
+  if (!made) return body->failed(std::move(made).error(), "create");
+  body->is_directory_unsynced = true;
+  {
+    std::lock_guard lock(body_->mutex);
+    body_->known[partition] = {};
+  }
+  return adopt(std::shared_ptr<PartitionLog>(new PartitionLog(std::move(body))));
+}
+
+Result<std::shared_ptr<PartitionLog>> LogDirectory::open_log(PartitionDirectory const& directory, LogConfig const& config,
+                                                             Wall now) {
+  return open_log_of_kind(directory, config, now, LogKind::partition);
+}
+
+Result<std::shared_ptr<PartitionLog>> LogDirectory::open_log_of_kind(PartitionDirectory const& directory,
+                                                                     LogConfig const& config, Wall now, LogKind kind) {
+  auto body = std::make_unique<PartitionLog::Body>(*this, directory.name, directory.topic_partition,
+                                                   directory.topic_id.value_or(TopicId{}), config, kind);
+  if (is_offline()) return body->offline_error();
+  Body::Known known;
+  {
+    std::lock_guard lock(body_->mutex);
+    if (auto const i = body_->known.find(directory.topic_partition); i != body_->known.end()) known = i->second;
+  }
+  if (auto opened = body->open(previous_stop_, known.log_start, known.recovery_point, known.has_no_producers,
+                               known.high_watermark, now);
+      !opened) {
+    return body->failed(std::move(opened).error(), "open");
+  }
+  auto log = adopt(std::shared_ptr<PartitionLog>(new PartitionLog(std::move(body))));
+  if (log->body_->are_epochs_dirty || log->end().offset > log->recovery_point()) log->body_->mark_dirty();
+  return log;
+}
+
+Status LogDirectory::delete_log(PartitionLog& log, Uuid suffix) {
+  MR_TRY(rename_for_deletion(log.body_->name, suffix));
+  std::lock_guard lock(body_->mutex);
+  body_->known.erase(log.topic_partition());
+  return {};
+}
+
+Status LogDirectory::delete_stray(PartitionDirectory const& directory, Uuid suffix) {
+  MR_TRY(rename_for_deletion(directory.name, suffix));
+  std::lock_guard lock(body_->mutex);
+  body_->known.erase(directory.topic_partition);
+  return {};
+}
+
+Status LogDirectory::rename_for_deletion(std::string const& name, Uuid suffix) {
+  auto const ending = fmt::format(".{}{}", hex(suffix), kDeleteSuffix);
+  auto const renamed = name.substr(0, kNameBytesMax - ending.size()) + ending;
+  auto status = disk_.rename(fmt::format("{}/{}", options_.path, name), fmt::format("{}/{}", options_.path, renamed));
+  if (status) status = disk_.sync_directory(options_.path);
+  if (!status) {
+    if (status.error().kind == ErrorKind::io) mark_offline(status.error().message);
+    return status;
+  }
+  std::lock_guard lock(body_->mutex);
+  body_->deleted_names.push_back(renamed);
+  return {};
+}
+
+Result<bool> LogDirectory::remove_deleted_step() {
+  std::string name;
+  {
+    std::lock_guard lock(body_->mutex);
+    if (body_->deleted_names.empty()) return false;
+    name = body_->deleted_names.front();
+  }
+  auto const path = fmt::format("{}/{}", options_.path, name);
+  auto entries = disk_.list(path);
+  if (!entries && entries.error().kind != ErrorKind::not_found) return std::move(entries).error();
+  if (entries) {
+    for (auto const& entry : *entries) MR_TRY(disk_.remove_file(fmt::format("{}/{}", path, entry.name)));
+    MR_TRY(disk_.remove_directory(path));
+  }
+  std::lock_guard lock(body_->mutex);
+  std::erase(body_->deleted_names, name);
+  return !body_->deleted_names.empty();
+}
+
+// ---- Background work
+
+Result<Mono> LogDirectory::flush_step(Mono now) {
+  std::vector<std::shared_ptr<PartitionLog>> logs;
+  bool is_due = false;
+  {
+    std::lock_guard lock(body_->mutex);
+    body_->last_now = now;
+    std::erase_if(body_->dirty, [&](auto const& weak) {
+      if (auto log = weak.lock()) {
+        logs.push_back(std::move(log));
+        return false;
+      }
+      return true;
+    });
+    is_due = !logs.empty() && now - body_->dirty_since >= options_.flush_interval;
+  }
+  if (is_offline()) return Error{ErrorKind::io, offline_reason()};
+  for (auto const& log : logs) {
+    auto& body = *log->body_;
+    auto const unsynced = body.unflushed_bytes();
+    if (unsynced >= options_.flush_bytes) is_due = true;
+    if (unsynced >= kWriteOutBytes) body.start_write_out();
+  }
+  if (is_due) {
+    MR_TRY(flush(logs));
+  }
+  bool is_checkpoint_due = false;
+  {
+    std::lock_guard lock(body_->mutex);
+    is_checkpoint_due = now >= body_->next_checkpoint;
+    if (is_checkpoint_due) body_->next_checkpoint = now + options_.checkpoint_interval;
+  }
+  if (is_checkpoint_due) {
+    MR_TRY(check_space());
+    MR_TRY(write_checkpoints());
+  }
+  return now + kStepInterval;
+}
+
+Status LogDirectory::flush_all() {
+  std::vector<std::shared_ptr<PartitionLog>> logs;
+  {
+    std::lock_guard lock(body_->mutex);
+    for (auto const& weak : body_->dirty) {
+      if (auto log = weak.lock()) logs.push_back(std::move(log));
+    }
+  }
+  return flush(logs);
+}
+
+Status LogDirectory::flush(std::span<std::shared_ptr<PartitionLog> const> logs) {
+  if (logs.empty()) return {};
+  std::lock_guard flush_lock(body_->flush_mutex);
+  {
+    std::lock_guard lock(body_->mutex);
+    body_->dirty.clear();
+    body_->dirty_since = body_->last_now;
+  }
+  std::vector<std::pair<PartitionLog::Body*, FlushTarget>> targets;
+  for (auto const& log : logs) {
+    auto& body = *log->body_;
+    std::lock_guard io_lock(body.io_mutex);
+    if (auto target = body.begin_flush()) {
+      targets.emplace_back(&body, *target);
+      continue;
+    } else {
+      auto const error = body.failed(std::move(target).error(), "save the state of");
+      if (error.kind == ErrorKind::not_found) continue;  // deleted meanwhile
+      if (error.kind != ErrorKind::no_space) return error;
+      body.mark_dirty();  // full disk: the data path goes on, and this is tried again
+    }
+  }
+  if (auto synced = disk_.sync_file_system(options_.path); !synced) {
+    mark_offline(fmt::format("sync {}: {}", options_.path, synced.error().message));
+    return synced;
+  }
+  for (auto& [body, target] : targets) {
+    std::lock_guard io_lock(body->io_mutex);
+    if (auto finished = body->finish_flush(target); !finished) {
+      auto const error = body->failed(std::move(finished).error(), "save the state of");
+      if (error.kind != ErrorKind::no_space && error.kind != ErrorKind::not_found) return error;
+    }
+    std::lock_guard lock(body_->mutex);
+    if (auto const known = body_->known.find(body->partition); known != body_->known.end()) {
+      known->second.has_no_producers = target.has_no_producers && target.end == Offset(body->recovery_point.load());
+    }
+  }
+  return write_recovery_points();
+}
+
+Status LogDirectory::write_file(std::string_view name, std::string_view content, std::string& last) {
+  if (content == last) return {};
+  auto written = env::replace_file(disk_, fmt::format("{}/{}", options_.path, name), content);
+  if (written) {
+    last = content;
+    return {};
+  }
+  auto error = std::move(written).error();
+  if (error.kind == ErrorKind::no_space) {
+    options_.log->warn(kArea, "{}: {} not written: {}; tried again later", options_.path, name, error.message);
+    return {};
+  }
+  if (error.kind == ErrorKind::io) mark_offline(fmt::format("write {}: {}", name, error.message));
+  return error;
+}
+
+Status LogDirectory::write_recovery_points() {
+  std::lock_guard checkpoint_lock(body_->checkpoint_mutex);
+  std::vector<PartitionOffset> points;
+  std::vector<RecoveryEntry> side;
+  {
+    std::lock_guard lock(body_->mutex);
+    for (auto& [partition, known] : body_->known) {
+      if (auto const log = known.log.lock()) known.recovery_point = log->recovery_point();
+      if (!known.is_plain) points.push_back({partition, known.recovery_point});
+      if (known.is_plain || known.has_no_producers) side.push_back({partition, known.recovery_point, known.is_plain});
+    }
+  }
+  auto const text = offsets_checkpoint_text(points);
+  std::string unused;
+  bool const is_new = text != body_->last_recovery_points;
+  MR_TRY(write_file(kRecoveryPointsFile, text, body_->last_recovery_points));
+  if (!is_new) return {};
+  return write_file(kRecoveryFile, recovery_file_text(side, text), unused);
+}
+
+Status LogDirectory::write_checkpoints() {
+  std::lock_guard checkpoint_lock(body_->checkpoint_mutex);
+  std::vector<PartitionOffset> starts, marks;
+  {
+    std::lock_guard lock(body_->mutex);
+    for (auto& [partition, known] : body_->known) {
+      if (known.is_plain) continue;
+      bool is_start_needed = known.log_start > Offset(0);
+      if (auto const log = known.log.lock()) {
+        known.log_start = log->log_start();
+        known.high_watermark = Offset(log->body_->high_watermark.load());
+        // The first segment's name says it otherwise.
+        is_start_needed = known.log_start > log->body_->first_base();
+      }
+      if (is_start_needed) starts.push_back({partition, known.log_start});
+      marks.push_back({partition, known.high_watermark});
+    }
+  }
+  MR_TRY(write_file(kLogStartsFile, offsets_checkpoint_text(starts), body_->last_log_starts));
+  return write_file(kHighWatermarksFile, offsets_checkpoint_text(marks), body_->last_high_watermarks);
+}
+
+Status LogDirectory::check_space() {
+  auto const space = disk_.space(options_.path);
+  if (!space) return space.error();
+  bool const is_low = space->free_bytes < options_.low_space_bytes;
+  if (is_low != is_low_on_space_.exchange(is_low)) {
+    options_.log->warn(kArea, "{}: {} bytes free, Produce is {}", options_.path, space->free_bytes, is_low ? "refused" : "accepted");
+  }
+  return {};
+}
+
+Status LogDirectory::stop_cleanly(int64_t broker_epoch) {
+  if (is_offline()) return Error{ErrorKind::io, offline_reason()};
+  if (auto synced = disk_.sync_file_system(options_.path); !synced) {
+    mark_offline(fmt::format("sync {}: {}", options_.path, synced.error().message));
+    return synced;
+  }
+  MR_TRY(write_recovery_points());
+  MR_TRY(write_checkpoints());
+  if (is_offline()) return Error{ErrorKind::io, offline_reason()};
+  return env::replace_file(disk_, fmt::format("{}/{}", options_.path, kCleanStopFile),
+                           fmt::format("{{\"version\":0,\"brokerEpoch\":{}}}", broker_epoch));
+}
+
+// ---- State
+
+std::string LogDirectory::offline_reason() const {
+  std::lock_guard lock(body_->mutex);
+  return body_->offline_reason;
+}
+
+void LogDirectory::mark_offline(std::string reason) {
+  std::function<void(std::string const&)> handler;
+  {
+    std::lock_guard lock(body_->mutex);
+    if (is_offline_.load()) return;
+    body_->offline_reason = reason;
+    is_offline_.store(true, std::memory_order_release);
+    handler = body_->on_offline;
+  }
+  options_.log->error(kArea, "log directory {} goes offline: {}", options_.path, reason);
+  if (handler) handler(reason);
+}
+
+void LogDirectory::set_offline_handler(std::function<void(std::string const& reason)> on_offline) {
+  std::lock_guard lock(body_->mutex);
+  body_->on_offline = std::move(on_offline);
+}
+
+}  // namespace millrace::storage

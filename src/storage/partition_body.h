@@ -1,0 +1,137 @@
+// What a PartitionLog is made of.
+#pragma once
+#include <atomic>
+#include <mutex>
+#include <set>
+
+#include "millrace/storage/log_directory.h"
+#include "millrace/storage/partition_log.h"
+#include "segment.h"
+
+namespace millrace::storage {
+
+inline constexpr std::string_view kEpochsFile = "leader-epoch-checkpoint";
+inline constexpr std::string_view kPartitionMetadataFile = "partition.metadata";
+
+struct DeletedSegments {
+  env::Disk* disk{};
+  std::string directory;
+  std::vector<std::shared_ptr<Segment>> segments;
+  std::vector<std::string> snapshot_paths;
+};
+
+enum class LogKind : uint8_t { partition, plain };
+
+// A flush pass over one log: what it makes durable once the file system is synced.
+struct FlushTarget {
+  Offset end;
+  uint64_t cut_count{};
+  bool has_new_epochs = false;
+  bool has_no_producers = false;
+};
+
+class PartitionLog::Body {
+ public:
+  Body(LogDirectory& directory, std::string name, TopicPartition partition, TopicId topic_id, LogConfig const& config,
+       LogKind kind);
+
+  // ---- Opening (partition_open.cpp)
+  Status create(Offset start, Wall now);
+  Status open(PreviousStop stop, Offset log_start, Offset recovery_point, bool has_no_producers_at_recovery_point,
+              Offset high_watermark, Wall now);
+
+  // ---- Appending (partition_log.cpp)
+  Result<Appended> append(std::span<ByteView const> batches, Wall now);
+  bool is_append_short(std::span<ByteView const> batches, Wall now);
+  Status roll(Offset base, Wall now);
+  void publish();
+  void mark_dirty();
+  Status write_producer_snapshot(Offset at, std::string_view content);
+  Result<Offset> sync();
+  // With io_mutex held, as finish_flush(); between the two the file system is synced, without it.
+  Result<FlushTarget> begin_flush();
+  Status finish_flush(FlushTarget const& target);
+  Status close_cleanly();
+
+  // ---- Cutting (partition_cut.cpp)
+  Status truncate_to(Offset offset);
+  Status truncate_fully_and_start_at(Offset offset, Wall now);
+  Result<RetentionResult> delete_records(Offset before, Offset high_watermark);
+  Result<RetentionResult> apply_retention(Wall now, Offset high_watermark);
+  void advance_log_start(Offset to);
+  Status remove_files(Segment& segment);
+
+  Segment& active() { return *segments.back(); }
+  Segment const& active() const { return *segments.back(); }
+  std::string path() const { return directory.path() + "/" + name; }
+  std::string path(std::string_view file) const { return fmt::format("{}/{}/{}", directory.path(), name, file); }
+  IndexRules rules() const { return {config.index_interval_bytes, config.index_bytes_max}; }
+  int64_t unflushed_bytes() const;
+  void start_write_out();
+  Offset first_base() const;
+  Offset end() const { return Offset(end_offset.load(std::memory_order_acquire)); }
+  LogMark end_mark() const { return {end(), segments.back()->log_end()}; }
+  Error offline_error() const;
+  // Takes an error of the disk: io takes the directory offline.
+  Error failed(Error error, std::string_view doing);
+  Status checked(Status status, std::string_view doing);
+
+  LogDirectory& directory;
+  std::string const name;  // of the partition's directory
+  TopicPartition const partition;
+  TopicId const topic_id;
+  LogKind const kind;
+  LogConfig config;
+  RecoveryReport recovery;
+  Offset high_watermark_at_start;
+  std::weak_ptr<PartitionLog> self;
+
+  // Rolls, truncations, deletions, syncs and flushes exclude each other. Taken before state_mutex.
+  std::mutex io_mutex;
+  // Short; between the runner and a flush, for what the flush must see as of one moment.
+  mutable std::mutex state_mutex;
+
+  std::vector<std::shared_ptr<Segment>> segments;          // runner
+  std::shared_ptr<SegmentList const> published;            // state_mutex
+  LeaderEpochs epochs;                                     // runner writes under state_mutex
+  ProducerState producers;                                 // runner writes under state_mutex
+  std::set<Offset> snapshots;                              // io_mutex
+  uint64_t cut_count = 0;                                  // io_mutex; truncations so far
+  std::atomic<int64_t> end_offset{0};
+  std::atomic<int64_t> log_start{0};
+  std::atomic<int64_t> recovery_point{0};
+  std::atomic<int64_t> high_watermark{0};                  // for the checkpoint
+  std::atomic<int64_t> synced_end{0};
+  std::atomic<bool> is_dirty{false};                       // listed with the directory for the next flush
+  std::atomic<int64_t> flushed_position{0};
+  std::atomic<bool> is_directory_unsynced{false};          // entries were made that no sync covers
+  bool are_epochs_dirty = false;                           // state_mutex
+  int64_t snapshot_position = 0;                           // log position of the newest producer snapshot; state_mutex
+
+ private:
+  bool is_roll_due(BatchHead const& head, int64_t gathered_bytes, std::optional<int64_t> first_timestamp, Wall now) const;
+  int64_t jitter_ms() const;
+
+  // partition_open.cpp
+  struct Files;
+  Result<Files> list_files();
+  Status finish_swaps(std::vector<env::DirectoryEntry>& entries);
+  Status recover_tail(PreviousStop stop, Offset recovery_point);
+  Status cut_tail(size_t index, Position position, Offset end, PreviousStop stop);
+  Status load_epochs();
+  Status rebuild_epochs();
+
+ public:
+  // The newest usable snapshot at or below `newest`, then the batches from there on. `empty_at`: nobody had produced then.
+  Status load_producers(Wall now, Offset newest, std::optional<Offset> empty_at);
+
+ private:
+  // partition_cut.cpp
+  Status remove_snapshots_past(Offset offset);
+  std::shared_ptr<DeletedSegments> take_front(size_t count, RetentionResult& result);
+  Result<size_t> count_expired(Wall now, Offset high_watermark);
+
+  std::vector<BatchHead> heads_;  // of the append that runs; kept to save allocations
+};
+
+}  // namespace millrace::storage

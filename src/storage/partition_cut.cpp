@@ -1,0 +1,254 @@
+// Truncation, record deletion and retention.
+#include "partition_body.h"
+
+namespace millrace::storage {
+namespace {
+
+// A time at which no producer has expired.
+constexpr Wall kExpireNone{std::numeric_limits<int64_t>::min() / 2};
+
+}  // namespace
+
+Status PartitionLog::Body::remove_files(Segment& segment) {
+  auto& disk = directory.disk();
+  auto paths = segment.index_paths();
+  paths.insert(paths.begin(), segment.path(".log"));
+  segment.file().drop();
+  for (auto const& file : paths) {
+    if (auto removed = disk.remove_file(file); !removed && removed.error().kind != ErrorKind::not_found) return removed;
+  }
+  return {};
+}
+
+Status PartitionLog::Body::remove_snapshots_past(Offset offset) {
+  while (!snapshots.empty() && *snapshots.rbegin() > offset) {
+    auto removed = directory.disk().remove_file(path(offset_file_stem(*snapshots.rbegin()) + ".snapshot"));
+    if (!removed && removed.error().kind != ErrorKind::not_found) return removed;
+    snapshots.erase(std::prev(snapshots.end()));
+  }
+  return {};
+}
+
+Status PartitionLog::Body::truncate_to(Offset offset) {
+  if (directory.is_offline()) return offline_error();
+  if (offset >= end()) return {};
+  if (offset < segments.front()->base()) return truncate_fully_and_start_at(offset, Wall{active().touched_ms()});
+  std::lock_guard lock(io_mutex);
+  ++cut_count;
+  // A recovery point past the new end would vouch for bytes that are written there later.
+  if (recovery_point.load() > offset.value) {
+    recovery_point = offset.value;
+    MR_TRY(checked(directory.write_recovery_points(), "lower the recovery point of"));
+  }
+  auto const work = [&]() -> Status {
+    // Newest first: a crash on the way leaves a whole log.
+    std::vector<std::shared_ptr<Segment>> removed;
+    while (segments.size() > 1 && active().base() >= offset) {
+      removed.push_back(segments.back());
+      segments.pop_back();
+    }
+    auto& last = active();
+    MR_TRY_ASSIGN(auto const located, last.locate(offset, Position(last.size()), env::Wait::yes));
+    // Readers stop first.
+    publish();
+    for (auto const& segment : removed) {
+      segment->revoke_leases_past(Position(0));
+      MR_TRY(remove_files(*segment));
+    }
+    MR_TRY(last.truncate(located.is_past_end ? Position(last.size()) : located.position, offset));
+    {
+      std::lock_guard state(state_mutex);
+      end_offset.store(offset.value, std::memory_order_release);
+      epochs.truncate_from_end(offset);
+      are_epochs_dirty = true;
+    }
+    if (log_start.load() > offset.value) log_start = offset.value;
+    if (high_watermark.load() > offset.value) high_watermark = offset.value;
+    if (synced_end.load() > offset.value) synced_end = offset.value;
+    flushed_position = std::min(flushed_position.load(), end_mark().position.value);
+    MR_TRY(remove_snapshots_past(offset));
+    if (kind == LogKind::plain) return {};
+    return load_producers(kExpireNone, offset, std::nullopt);
+  };
+  auto done = work();
+  if (!done) {
+    // Half of it is done: this log cannot go on.
+    auto error = failed(std::move(done).error(), "truncate");
+    directory.mark_offline(error.message);
+    return error;
+  }
+  mark_dirty();
+  return {};
+}
+
+Status PartitionLog::Body::truncate_fully_and_start_at(Offset offset, Wall now) {
+  if (directory.is_offline()) return offline_error();
+  std::lock_guard lock(io_mutex);
+  ++cut_count;
+  if (recovery_point.load() != offset.value) {
+    recovery_point = offset.value;
+    MR_TRY(checked(directory.write_recovery_points(), "lower the recovery point of"));
+  }
+  auto const work = [&]() -> Status {
+    auto const removed = std::exchange(segments, {});
+    auto const position = removed.empty() ? LogPosition(0) : removed.back()->log_end();
+    for (auto i = removed.rbegin(); i != removed.rend(); ++i) {
+      (*i)->revoke_all();
+      MR_TRY(remove_files(**i));
+    }
+    MR_TRY(remove_snapshots_past(Offset(-1)));
+    MR_TRY_ASSIGN(auto segment, Segment::create(directory.files(), path(), offset, position, rules(), now));
+    segments.push_back(std::move(segment));
+    publish();
+    std::lock_guard state(state_mutex);
+    epochs.clear();
+    are_epochs_dirty = true;
+    producers.clear();
+    snapshot_position = position.value;
+    end_offset.store(offset.value, std::memory_order_release);
+    log_start = offset.value;
+    high_watermark = offset.value;
+    synced_end = offset.value;
+    flushed_position = position.value;
+    is_directory_unsynced = true;
+    return {};
+  };
+  auto done = work();
+  if (!done) {
+    auto error = failed(std::move(done).error(), "empty");
+    directory.mark_offline(error.message);
+    return error;
+  }
+  mark_dirty();
+  return {};
+}
+
+void PartitionLog::Body::advance_log_start(Offset to) {
+  if (to.value <= log_start.load()) return;
+  log_start.store(to.value, std::memory_order_release);
+  std::lock_guard lock(state_mutex);
+  if (epochs.truncate_from_start(to)) are_epochs_dirty = true;
+}
+
+// Takes the oldest segments out of the log; their files wait for unlink().
+std::shared_ptr<DeletedSegments> PartitionLog::Body::take_front(size_t count, RetentionResult& result) {
+  auto files = std::make_shared<DeletedSegments>();
+  files->disk = &directory.disk();
+  files->directory = path();
+  for (size_t i = 0; i < count; ++i) {
+    result.bytes += segments[i]->size();
+    files->segments.push_back(segments[i]);
+  }
+  segments.erase(segments.begin(), segments.begin() + static_cast<ptrdiff_t>(count));
+  publish();
+  while (!snapshots.empty() && *snapshots.begin() < segments.front()->base()) {
+    files->snapshot_paths.push_back(path(offset_file_stem(*snapshots.begin()) + ".snapshot"));
+    snapshots.erase(snapshots.begin());
+  }
+  result.segment_count = count;
+  return files;
+}
+
+Result<RetentionResult> PartitionLog::Body::delete_records(Offset before, Offset mark) {
+  if (directory.is_offline()) return offline_error();
+  if (before > mark) {
+    return Error{ErrorKind::out_of_range, fmt::format("delete records of {} before {}: the high watermark is {}", name, before, mark)};
+  }
+  RetentionResult result;
+  result.log_start = Offset(log_start.load());
+  if (before <= result.log_start) return result;
+  advance_log_start(before);
+  // On the disk before anybody hears of it.
+  MR_TRY(checked(directory.write_checkpoints(), "save the log start of"));
+  std::lock_guard lock(io_mutex);
+  size_t count = 0;
+  while (count + 1 < segments.size() && segments[count + 1]->base() <= before) ++count;
+  if (count > 0) result.files = take_front(count, result);
+  result.log_start = before;
+  mark_dirty();
+  return result;
+}
+
+// The oldest segments that may go. A segment is as old as its latest record; records that claim to come from the
+// future, or that have no time, are as old as the last append to their segment.
+Result<size_t> PartitionLog::Body::count_expired(Wall now, Offset mark) {
+  auto const upper = [&](size_t i) { return i + 1 < segments.size() ? segments[i + 1]->base() : end(); };
+  auto const may_go = [&](size_t i) {
+    bool const is_last = i + 1 == segments.size();
+    return upper(i) <= mark && !(is_last && segments[i]->size() == 0);
+  };
+  size_t count = 0;
+  while (count + 1 < segments.size() && upper(count).value <= log_start.load() && may_go(count)) ++count;
+  if (!config.is_deleting) return count;
+  if (config.retention_bytes >= 0) {
+    int64_t excess = -config.retention_bytes;
+    for (auto i = count; i < segments.size(); ++i) excess += segments[i]->size();
+    while (count < segments.size() && may_go(count) && excess - segments[count]->size() >= 0) excess -= segments[count++]->size();
+  }
+  if (config.retention_ms >= 0) {
+    for (; count < segments.size() && may_go(count); ++count) {
+      auto const largest = segments[count]->largest_timestamp();
+      if (!largest) return largest.error();
+      auto time = largest->timestamp_ms;
+      if (time < 0 || time > now.ms) time = segments[count]->touched_ms();
+      if (now.ms - time <= config.retention_ms) break;
+    }
+  }
+  return count;
+}
+
+Result<RetentionResult> PartitionLog::Body::apply_retention(Wall now, Offset mark) {
+  if (directory.is_offline()) return offline_error();
+  RetentionResult result;
+  result.log_start = Offset(log_start.load());
+  auto counted = count_expired(now, mark);
+  if (!counted) return failed(std::move(counted).error(), "apply retention to");
+  auto const count = *counted;
+  if (count == 0) return result;
+  // The log always has a segment: the last one of a quiet topic goes once an empty one follows it.
+  if (count == segments.size()) {
+    if (auto rolled = roll(end(), now); !rolled) return failed(std::move(rolled).error(), "roll");
+  }
+  std::lock_guard lock(io_mutex);
+  result.files = take_front(count, result);
+  advance_log_start(segments.front()->base());
+  result.log_start = Offset(log_start.load());
+  mark_dirty();
+  return result;
+}
+
+Status PartitionLog::unlink(DeletedSegments& files) {
+  // Oldest first, the log before its indexes: what a crash leaves is a log that begins a little earlier.
+  for (auto const& segment : files.segments) {
+    auto paths = segment->index_paths();
+    paths.insert(paths.begin(), segment->path(".log"));
+    segment->file().drop();
+    for (auto const& path : paths) {
+      if (auto removed = files.disk->remove_file(path); !removed && removed.error().kind != ErrorKind::not_found) return removed;
+    }
+  }
+  for (auto const& path : files.snapshot_paths) {
+    if (auto removed = files.disk->remove_file(path); !removed && removed.error().kind != ErrorKind::not_found) return removed;
+  }
+  files.segments.clear();
+  files.snapshot_paths.clear();
+  return {};
+}
+
+Wall RetentionClock::observe(Wall wall, Mono mono) {
+  if (!last_) {
+    last_ = {wall, mono};
+    return wall;
+  }
+  auto const& [last_wall, last_mono] = *last_;
+  Wall const expected{last_wall.ms + to_ms(mono - last_mono)};
+  bool const is_ahead = wall.ms - expected.ms > to_ms(kJumpMax);
+  if (is_ahead && !jumped_) jumped_ = mono;
+  if (!is_ahead) jumped_.reset();
+  if (is_ahead && mono - *jumped_ < kHold) return expected;
+  jumped_.reset();
+  last_ = {wall, mono};
+  return wall;
+}
+
+}  // namespace millrace::storage
