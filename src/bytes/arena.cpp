@@ -12,16 +12,22 @@ void* Arena::allocate_slowly(size_t bytes, size_t alignment) {
   auto const left = bytes_max_ - allocated_bytes_;
   if (left < sizeof(Chunk) || bytes > left - sizeof(Chunk)) return nullptr;
   auto const wanted = last_ == nullptr ? kFirstChunkBytes : std::min(last_->bytes * 2, kChunkBytesMax);
-  auto const chunk_bytes = std::max(std::min(wanted, left), bytes + sizeof(Chunk));
+  // What is large gets a chunk of its own, and the current one stays in use: at most a quarter of a chunk is left over.
+  auto const is_large = last_ != nullptr && bytes + sizeof(Chunk) > wanted / 4;
+  auto const chunk_bytes = is_large ? bytes + sizeof(Chunk) : std::max(std::min(wanted, left), bytes + sizeof(Chunk));
   auto* const chunk = static_cast<Chunk*>(::operator new(chunk_bytes));
-  *chunk = {last_, chunk_bytes};
-  last_ = chunk;
   allocated_bytes_ += chunk_bytes;
-  at_ = reinterpret_cast<uintptr_t>(chunk + 1);
-  end_ = reinterpret_cast<uintptr_t>(chunk) + chunk_bytes;
-  auto* const memory = reinterpret_cast<void*>(at_);
-  at_ += bytes;
-  return memory;
+  auto const begin = reinterpret_cast<uintptr_t>(chunk + 1);
+  if (is_large) {
+    *chunk = {last_->previous, chunk_bytes};
+    last_->previous = chunk;
+  } else {
+    *chunk = {last_, chunk_bytes};
+    last_ = chunk;
+    at_ = begin + bytes;
+    end_ = reinterpret_cast<uintptr_t>(chunk) + chunk_bytes;
+  }
+  return reinterpret_cast<void*>(begin);
 }
 
 Str Arena::copy(Str text) {
@@ -32,21 +38,24 @@ Str Arena::copy(Str text) {
 }
 
 void Arena::release(Chunk* keep) {
-  while (last_ != keep) {
-    auto* const chunk = last_;
-    last_ = chunk->previous;
-    allocated_bytes_ -= chunk->bytes;
-    ::operator delete(chunk);
+  for (auto* chunk = last_; chunk != nullptr;) {
+    auto* const previous = chunk->previous;
+    if (chunk != keep) {
+      allocated_bytes_ -= chunk->bytes;
+      ::operator delete(chunk);
+    }
+    chunk = previous;
   }
+  last_ = keep;
+  if (keep != nullptr) keep->previous = nullptr;
 }
 
 void Arena::reset() {
-  auto* first = last_;
-  while (first != nullptr && first->previous != nullptr) first = first->previous;
-  release(first);
-  if (first == nullptr) return;
-  at_ = reinterpret_cast<uintptr_t>(first + 1);
-  end_ = reinterpret_cast<uintptr_t>(first) + first->bytes;
+  auto* const keep = last_;
+  release(keep);
+  if (keep == nullptr) return;
+  at_ = reinterpret_cast<uintptr_t>(keep + 1);
+  end_ = reinterpret_cast<uintptr_t>(keep) + keep->bytes;
 }
 
 }  // namespace millrace

@@ -1,5 +1,6 @@
 #include "millrace/bytes/text.h"
 
+#include <algorithm>
 #include <array>
 #include <cstring>
 
@@ -8,6 +9,8 @@ namespace millrace {
 namespace {
 
 constexpr std::string_view kAlphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+
+constexpr std::string_view kReplacement = "\xef\xbf\xbd";  // U+FFFD
 
 constexpr auto kDigits = [] {
   std::array<int8_t, 256> digits{};
@@ -87,13 +90,28 @@ bool is_utf8(std::string_view text) {
   return true;
 }
 
-std::string replace_malformed_utf8(std::string_view text) {
-  std::string out;
+size_t replaced_utf8_bytes(std::string_view text) {
+  size_t bytes = 0;
   while (!text.empty()) {
     auto const step = next_character(text);
-    out += step.valid ? text.substr(0, step.bytes) : "\xef\xbf\xbd";
+    bytes += step.valid ? step.bytes : kReplacement.size();
     text.remove_prefix(step.bytes);
   }
+  return bytes;
+}
+
+void replace_malformed_utf8(std::string_view text, char* out) {
+  while (!text.empty()) {
+    auto const step = next_character(text);
+    auto const piece = step.valid ? text.substr(0, step.bytes) : kReplacement;
+    out = std::copy(piece.begin(), piece.end(), out);
+    text.remove_prefix(step.bytes);
+  }
+}
+
+std::string replace_malformed_utf8(std::string_view text) {
+  std::string out(replaced_utf8_bytes(text), '\0');
+  replace_malformed_utf8(text, out.data());
   return out;
 }
 

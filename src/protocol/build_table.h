@@ -77,6 +77,7 @@ class TableBuilder {
   }
   template <class T>
   Type type(Tag<Array<T>>) {
+    static_assert(sizeof(T) <= kElementBytesMax && alignof(T) <= kElementAlignment);
     auto const element = type(Tag<T>{});
     return {Kind::array, element.kind, sizeof(T), element.structure};
   }

@@ -9,9 +9,15 @@ namespace millrace::protocol {
 
 namespace {
 
+// What a decoder may take. A frame that turns out malformed must not have cost more than its own size and 16 KiB, and
+// the arena's chunks may come to 4/3 of what is asked for and one chunk more.
+size_t cautious_bytes_max(size_t frame_bytes) { return frame_bytes / 4 * 3 + 4096; }
+
 class Decoder {
  public:
-  Decoder(Reader& in, Arena& arena, UnknownTags* unknown) : in_(in), arena_(arena), unknown_(unknown) {}
+  // Without an arena nothing is kept: the input is only checked, and `object` is for scratch.
+  Decoder(Reader& in, Arena* arena, size_t arena_bytes_max, UnknownTags* unknown)
+      : in_(in), arena_(arena), arena_bytes_left_(arena_bytes_max), unknown_(unknown) {}
 
   bool structure(Plan const& plan, std::byte* object) {
     for (auto const& step : plan.steps) {
@@ -23,6 +29,7 @@ class Decoder {
     return in_.ok();
   }
 
+  bool wants_more_memory() const { return wants_more_; }
   Error error(MessageTable const& table, int16_t version) const {
     auto const kind = over_limit_ ? ErrorKind::limit : ErrorKind::invalid;
     return {kind, fmt::format("decode {} v{}: {}{}{}", table.name(), version, what_ ? what_ : "ends too early",
@@ -59,16 +66,28 @@ class Decoder {
   }
   // Kafka reads text into Java strings, so a client that sends malformed UTF-8 gets replacement characters back.
   bool repair(Step const& step, Str& text) {
-    auto const repaired = replace_malformed_utf8(text);
-    auto* const memory = static_cast<char*>(arena_.try_allocate(repaired.size(), 1));
-    if (memory == nullptr) {
-      over_limit_ = true;
-      return fail(step, "more memory than allowed");
-    }
-    std::memcpy(memory, repaired.data(), repaired.size());
-    text = {memory, repaired.size()};
+    if (arena_ == nullptr) return true;
+    auto const bytes = replaced_utf8_bytes(text);
+    auto* const memory = static_cast<char*>(allocate(step, bytes, 1));
+    if (memory == nullptr) return false;
+    replace_malformed_utf8(text, memory);
+    text = {memory, bytes};
     return true;
   }
+  void* allocate(Step const& step, size_t bytes, size_t alignment) {
+    if (bytes > arena_bytes_left_) {
+      wants_more_ = true;
+      return nullptr;
+    }
+    arena_bytes_left_ -= bytes;
+    auto* const memory = arena_->try_allocate(bytes, alignment);
+    if (memory == nullptr) {
+      over_limit_ = true;
+      fail(step, "more memory than allowed");
+    }
+    return memory;
+  }
+
   bool binary(Step const& step, std::optional<ByteView>& out) {
     auto const length = length32(step.compact);
     if (length < 0) {
@@ -142,16 +161,18 @@ class Decoder {
     if (count == 0) return in_.ok();
     auto const size = static_cast<size_t>(count);
     if (size > in_.remaining() / step.element_wire_bytes_min) return fail(step, "more elements than bytes");
-    auto* const elements =
-        static_cast<std::byte*>(arena_.try_allocate(size * step.element_bytes, alignof(std::max_align_t)));
-    if (elements == nullptr) {
-      over_limit_ = true;
-      return fail(step, "more memory than allowed");
+    alignas(kElementAlignment) std::byte scratch[kElementBytesMax];
+    auto* elements = scratch;
+    size_t stride = 0;
+    if (arena_ != nullptr) {
+      elements = static_cast<std::byte*>(allocate(step, size * step.element_bytes, kElementAlignment));
+      if (elements == nullptr) return false;
+      stride = step.element_bytes;
     }
     if (step.plan != nullptr) {
       auto const* prototype = step.plan->structure->prototype();
       for (size_t i = 0; i < size; ++i) {
-        auto* const element = elements + i * step.element_bytes;
+        auto* const element = elements + i * stride;
         std::memcpy(element, prototype, step.element_bytes);
         if (!structure(*step.plan, element)) return false;
       }
@@ -160,10 +181,7 @@ class Decoder {
       auto element_step = step;
       element_step.nullable = false;
       for (size_t i = 0; i < size; ++i) {
-        auto* const element = elements + i * step.element_bytes;
-        if (step.element == Kind::string) new (element) Str();
-        if (step.element == Kind::bytes) new (element) ByteView();
-        if (!scalar(element_step, step.element, element)) return false;
+        if (!scalar(element_step, step.element, elements + i * stride)) return false;
       }
     }
     out = {elements, count};
@@ -208,11 +226,13 @@ class Decoder {
   }
 
   Reader& in_;
-  Arena& arena_;
+  Arena* arena_;
+  size_t arena_bytes_left_;
   UnknownTags* unknown_;
   char const* what_ = nullptr;
   Field const* field_ = nullptr;
   bool over_limit_ = false;
+  bool wants_more_ = false;
 };
 
 }  // namespace
@@ -222,9 +242,24 @@ Status decode(MessageTable const& table, Reader& in, int16_t version, Arena& are
   if (!table.valid().contains(version)) {
     return Error{ErrorKind::unsupported, fmt::format("decode {}: no version {}", table.name(), version)};
   }
-  Decoder decoder(in, arena, unknown);
-  if (!decoder.structure(table.root().plan(version), static_cast<std::byte*>(object)))
-    return decoder.error(table, version);
+  auto const& plan = table.root().plan(version);
+  auto const start = in;
+  // A frame whose elements need more than its size in memory is first checked to its end. Nearly none do.
+  Decoder cautious(in, &arena, cautious_bytes_max(in.remaining()), unknown);
+  if (cautious.structure(plan, static_cast<std::byte*>(object))) return {};
+  if (!cautious.wants_more_memory()) return cautious.error(table, version);
+
+  auto const reset = [&] { std::memcpy(object, table.root().prototype(), table.root().size()); };
+  reset();
+  in = start;
+  Decoder checker(in, nullptr, 0, nullptr);
+  if (!checker.structure(plan, static_cast<std::byte*>(object))) return checker.error(table, version);
+
+  reset();
+  in = start;
+  if (unknown != nullptr) *unknown = {};
+  Decoder decoder(in, &arena, Arena::kUnlimited, unknown);
+  if (!decoder.structure(plan, static_cast<std::byte*>(object))) return decoder.error(table, version);
   return {};
 }
 

@@ -141,7 +141,7 @@ class Parser {
       if (!value(field, field.element, element)) return false;
     }
     if (count == 0) return out = {}, true;
-    auto* const memory = arena_.try_allocate(elements.size(), alignof(std::max_align_t));
+    auto* const memory = arena_.try_allocate(elements.size(), kElementAlignment);
     if (memory == nullptr) return fail("more memory than allowed");
     std::memcpy(memory, elements.data(), elements.size());
     out = {memory, count};

@@ -1,6 +1,7 @@
 // Any bytes as any message: every API at every version, request and response, and every stored record. Proves that no
-// input makes the decoder read out of bounds, overflow or take more memory than the frame and 16 KiB, and that what was
-// decoded encodes to bytes that decode to the same and encode to the same again, also by way of JSON.
+// input makes the decoder read out of bounds or overflow, that no refused input took more memory than its size and 16
+// KiB (nor any input, where the arena is limited to that), and that what was decoded encodes to bytes that decode to
+// the same and encode to the same again, also by way of JSON.
 //
 // Input: two bytes choose the message, one the version, the rest is the body. One more choice is a whole request frame,
 // and one a metadata record with its frame.
@@ -98,20 +99,45 @@ void check_round_trip(MessageTable const& table, int16_t version, ByteView body)
   require(to_json(table, third.get(), version) == json, "own JSON is read as something else", &table, version);
 }
 
+// The most memory that elements of an array take for a byte of the frame.
+double growth_max(Plan const& plan) {
+  double growth = 0;
+  for (auto const* steps : {&plan.steps, &plan.tagged}) {
+    for (auto const& step : *steps) {
+      if (step.kind == Kind::array) {
+        growth = std::max(growth, static_cast<double>(step.element_bytes) / step.element_wire_bytes_min);
+      }
+      if (step.plan != nullptr) growth = std::max(growth, growth_max(*step.plan));
+    }
+  }
+  return growth;
+}
+
 void check_message(MessageTable const& table, int16_t version, ByteView body) {
   Object object(table);
-  auto const bytes_max = body.size() + kSlackBytes;
-  Reader in(body);
-  {
-    // The arena may take what the frame's size allows; the rest of the slack is for an error's text and the like.
+  auto const frame_bytes = body.size() + kSlackBytes;
+  auto const decode_metered = [&](size_t arena_bytes_max) {
+    Reader in(body);
+    std::memcpy(object.get(), table.root().prototype(), table.root().size());
     meter.start();
-    Arena arena(body.size() + kSlackBytes / 2);
-    auto const status = decode(table, in, version, arena, object.get());
+    Arena arena(arena_bytes_max);
+    auto status = decode(table, in, version, arena, object.get());
     meter.stop();
-    require(meter.peak_bytes <= bytes_max, "more memory than the frame and 16 KiB", &table, version);
-    if (!status && status.error().kind != ErrorKind::limit) return;
-  }
-  check_round_trip(table, version, body);
+    return status;
+  };
+  // An arena that allows no more than that. The rest of the slack is for an error's text and the like.
+  auto const limited = decode_metered(body.size() + kSlackBytes / 2);
+  require(meter.peak_bytes <= frame_bytes, "more memory than the frame and 16 KiB", &table, version);
+  // No limit: what is refused costs no more either, and what is accepted only what its elements need. Text repaired
+  // takes three bytes for one.
+  auto const unlimited = decode_metered(Arena::kUnlimited);
+  auto const growth = unlimited ? (growth_max(table.root().plan(version)) + 3) * 4 / 3 + 1 : 1.0;
+  require(static_cast<double>(meter.peak_bytes) <= growth * static_cast<double>(body.size()) + kSlackBytes,
+          unlimited ? "more memory than its elements need" : "refused after more memory than the frame and 16 KiB",
+          &table, version);
+  require(limited.ok() == unlimited.ok() || limited.error().kind == ErrorKind::limit, "the limit changes what is valid",
+          &table, version);
+  if (unlimited) check_round_trip(table, version, body);
 }
 
 void check_request_frame(ByteView frame) {

@@ -71,7 +71,7 @@ class Array : private ArrayBase {
 class Arena {
  public:
   static constexpr size_t kFirstChunkBytes = 1024;
-  static constexpr size_t kChunkBytesMax = 64 * 1024;
+  static constexpr size_t kChunkBytesMax = 8 * 1024;
   static constexpr size_t kUnlimited = std::numeric_limits<size_t>::max();
 
   // `bytes_max` bounds what the arena takes from the heap, slack included.
@@ -117,7 +117,7 @@ class Arena {
   ByteView copy(ByteView bytes) { return as_bytes(copy(as_text(bytes))); }
 
   size_t allocated_bytes() const { return allocated_bytes_; }  // taken from the heap
-  // Forgets everything and keeps the first chunk for the next request.
+  // Forgets everything and keeps one chunk for the next request.
   void reset();
 
  private:

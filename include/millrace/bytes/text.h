@@ -16,5 +16,8 @@ Result<std::vector<std::byte>> parse_base64(std::string_view text);
 bool is_utf8(std::string_view text);
 // Each malformed part becomes U+FFFD, in the places where Java's decoder puts it.
 std::string replace_malformed_utf8(std::string_view text);
+// The same into memory of the caller, of the size that the first one says.
+size_t replaced_utf8_bytes(std::string_view text);
+void replace_malformed_utf8(std::string_view text, char* out);
 
 }  // namespace millrace

@@ -140,6 +140,7 @@ ApiInfo const& api_info(ApiKey key);
 template <>
 struct fmt::formatter<millrace::ApiKey> : fmt::formatter<std::string_view> {
   auto format(millrace::ApiKey key, format_context& ctx) const {
-    return fmt::formatter<std::string_view>::format(millrace::protocol::api_info(key).name, ctx);
+    auto const* api = millrace::protocol::find_api(static_cast<int16_t>(key));
+    return fmt::formatter<std::string_view>::format(api == nullptr ? "unknown API" : api->name, ctx);
   }
 };

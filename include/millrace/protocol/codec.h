@@ -40,7 +40,8 @@ class UnknownTags {
 
 // Reads one message from `in` and leaves `in` behind it; bytes after it are the caller's affair (a request may have
 // some, and Kafka ignores them). `object` must hold a default-made message. Errors: unsupported (version), invalid
-// (malformed), limit (the arena's).
+// (malformed), limit (the arena's). Malformed input never takes more memory than its own size and 16 KiB; well-formed
+// input what its elements need. `unknown`, if any, must be empty.
 Status decode(MessageTable const& table, Reader& in, int16_t version, Arena& arena, void* object,
               UnknownTags* unknown = nullptr);
 

@@ -1,4 +1,5 @@
-// The words in which a message describes itself (STYLE.md, "Messages"): versions, field options, field types.
+// The words in which a message describes itself: versions, field options, field types. A message has the constants kKey
+// (where it has a key), kValid and kFlexible, so spelled because some messages have a field named key.
 #pragma once
 #include <optional>
 

@@ -22,7 +22,8 @@
 //   // A stored record or any body alone:
 //   MR_TRY_ASSIGN(auto body, encode_body(topic_record, 0));
 //
-// Decoding never allocates more than the arena's limit and checks each count against the bytes left first. Views live
+// Decoding checks each count against the bytes left before it allocates, takes no more than the frame's size and 16 KiB
+// for a frame that turns out malformed, and never more than the arena's limit. Views live
 // as long as the frame, arrays as long as the arena. Everything here may be called by any thread.
 #pragma once
 #include "millrace/bytes/shared_bytes.h"

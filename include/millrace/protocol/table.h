@@ -32,6 +32,10 @@ enum class Kind : uint8_t {
 
 class StructTable;
 
+// Of every struct that an array may hold.
+inline constexpr size_t kElementBytesMax = 512;
+inline constexpr size_t kElementAlignment = 8;
+
 struct NullableStructOps {
   void const* (*get)(void const*);  // null when empty
   void* (*emplace)(void*);
