@@ -46,6 +46,7 @@ void Broker::on_request(net::Request request, std::unique_ptr<net::Answer> answe
   if (route == nullptr) {
     return answer->close(fmt::format("API {} is not served on listener {}", prefix->api_key, connection.listener_name));
   }
+  state.thread->requests[static_cast<size_t>(route->key)].add(1);
   // ApiVersions looks at its version itself: a client with a newer one must get an answer.
   auto const& info = protocol::api_info(route->key);
   if (!info.valid.contains(prefix->api_version) && route->key != ApiKey::api_versions) {
@@ -55,6 +56,16 @@ void Broker::on_request(net::Request request, std::unique_ptr<net::Answer> answe
                                                   std::move(request.frame), request.arrived, std::move(answer));
   if (!context->read_header()) return context->close("the request header cannot be read");
   route->handle(std::move(context));
+}
+
+std::vector<std::pair<std::string_view, int64_t>> Broker::request_counts() const {
+  std::vector<std::pair<std::string_view, int64_t>> counts;
+  for (auto const& route : services_.routes.routes()) {
+    int64_t total = 0;
+    for (auto const& thread : threads_) total += thread->requests[static_cast<size_t>(route.key)].value();
+    counts.emplace_back(protocol::api_info(route.key).name, total);
+  }
+  return counts;
 }
 
 void Broker::on_connection_closed(net::ConnectionInfo const& connection) {

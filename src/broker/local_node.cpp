@@ -238,6 +238,32 @@ void LocalNode::finish_stop(Status status) {
 
 net::NetStats LocalNode::net_stats() const { return phase_ >= Phase::loading ? net_->stats() : net::NetStats{}; }
 
+std::vector<std::pair<std::string_view, int64_t>> LocalNode::request_counts() const {
+  return phase_ >= Phase::loading ? broker_->request_counts() : std::vector<std::pair<std::string_view, int64_t>>{};
+}
+
+LocalNode::State LocalNode::state() const {
+  State state;
+  if (phase_ < Phase::loading) return state;
+  for (auto const& partition : partitions_->all()) {
+    ++state.partitions;
+    switch (partition->status()) {
+      case runtime::PartitionStatus::opening: ++state.opening; continue;
+      case runtime::PartitionStatus::leader: ++state.leaders; break;
+      case runtime::PartitionStatus::offline: ++state.offline; break;
+      case runtime::PartitionStatus::follower:
+      case runtime::PartitionStatus::deleted: break;
+    }
+    state.log_bytes += partition->size_bytes();
+  }
+  for (auto const& directory : directories_) {
+    ++state.log_directories;
+    if (directory->is_offline()) ++state.offline_directories;
+  }
+  state.has_quorum = controller_->active_controller() != kNoBroker;
+  return state;
+}
+
 std::vector<env::SocketAddress> LocalNode::addresses(std::string const& listener_name) const {
   return phase_ >= Phase::loading ? net_->addresses(listener_name) : std::vector<env::SocketAddress>{};
 }

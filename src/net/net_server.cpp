@@ -259,9 +259,9 @@ void NetServer::Core::stop(Mono deadline, env::Reactor& back, Task done) {
 NetStats NetServer::Core::stats() const {
   NetStats total;
   for (auto const& shard : shards_) {
-    total.requests += shard->counters.requests;
-    total.bytes_in += shard->counters.bytes_in;
-    total.bytes_out += shard->counters.bytes_out;
+    total.requests += shard->counters.requests.value();
+    total.bytes_in += shard->counters.bytes_in.value();
+    total.bytes_out += shard->counters.bytes_out.value();
   }
   total.receive_buffer_bytes = budget_->used();
   std::lock_guard const lock(mutex_);

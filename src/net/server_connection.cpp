@@ -75,7 +75,7 @@ void ServerConnection::on_readable() {
     case env::ReadState::some: break;
   }
   last_active_ = link_->reactor.now();
-  Counters::add(counters_.bytes_in, static_cast<int64_t>(outcome.count));
+  counters_.bytes_in.add(static_cast<int64_t>(outcome.count));
   reader_.on_read(outcome.count);
   pump();
 }
@@ -121,7 +121,7 @@ void ServerConnection::pump() {
 
 void ServerConnection::start_one() {
   auto started = order_.start_next();
-  Counters::add(counters_.requests, 1);
+  counters_.requests.add(1);
   handler_.on_request({std::move(started.frame), info_, started.arrived},
                       std::make_unique<PendingAnswer>(link_, started.number));
 }
@@ -156,7 +156,7 @@ void ServerConnection::send(env::Response response) {
   }
   response.chunks.insert(response.chunks.begin(), std::move(length));
   last_active_ = link_->reactor.now();
-  Counters::add(counters_.bytes_out, bytes + static_cast<int64_t>(FrameReader::kLengthBytes));
+  counters_.bytes_out.add(bytes + static_cast<int64_t>(FrameReader::kLengthBytes));
   connection_->send(std::move(response));
 }
 

@@ -1,24 +1,21 @@
 // One accepted connection: reads frames, starts requests, sends answers. On its reactor's thread only.
 #pragma once
-#include <atomic>
 #include <memory>
 #include <string>
 
 #include "frame_reader.h"
+#include "millrace/base/counter.h"
 #include "millrace/env/env.h"
 #include "millrace/net/handler.h"
 #include "request_order.h"
 
 namespace millrace::net {
 
-// Of one reactor's connections; written by its thread, read by any.
+// Of one reactor's connections; raised by its thread.
 struct Counters {
-  std::atomic<int64_t> requests{0};
-  std::atomic<int64_t> bytes_in{0};
-  std::atomic<int64_t> bytes_out{0};
-  static void add(std::atomic<int64_t>& counter, int64_t count) {
-    counter.store(counter.load(std::memory_order_relaxed) + count, std::memory_order_relaxed);
-  }
+  Counter requests;
+  Counter bytes_in;
+  Counter bytes_out;
 };
 
 class ServerConnection final : public env::ConnectionEvents {

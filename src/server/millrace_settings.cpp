@@ -41,7 +41,7 @@ constexpr KnownSetting kSettings[] = {
       kRestart, 0, 0, "full,header"}, 0, Support::served},
     {{"millrace.space.low.bytes", T::int64, "1073741824",
       "With fewer free bytes than this a log directory refuses Produce.", kRestart, 0, kHighest}, 0, Support::served},
-    {{"millrace.stop.timeout.ms", T::int64, "10000",
+    {{"millrace.stop.timeout.ms", T::int64, "3000",
       "How long a stop waits for running requests before it closes their connections.", kRestart, 0, 600'000}, 0,
      Support::served},
     {{"millrace.tcp.congestion.control", T::string, "",

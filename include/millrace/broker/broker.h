@@ -1,6 +1,8 @@
 // The broker behind net: reads the request header, finds the route, and hands the request to its handler.
 #pragma once
 #include <memory>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "millrace/broker/context.h"
@@ -23,6 +25,9 @@ class Broker final : public net::Handler {
 
   // Gives every thread its copy of `image`; `done` runs on `back` once all have it. Any thread.
   void publish(ImagePtr image, env::Reactor& back, Task done);
+
+  // How many requests came, by the name of each API that is served. Any thread.
+  std::vector<std::pair<std::string_view, int64_t>> request_counts() const;
 
   NodeConfig const& config() const { return config_; }
   Services& services() { return services_; }

@@ -1,5 +1,6 @@
 // What a handler gets: one request with its arena, its answer and the node around it.
 #pragma once
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -7,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "millrace/base/counter.h"
 #include "millrace/base/ids.h"
 #include "millrace/base/log.h"
 #include "millrace/base/time.h"
@@ -72,6 +74,7 @@ struct ThreadState {
   ImagePtr image;        // the thread's copy; replaced by post (Broker::publish)
   CodecContext codecs;   // for what is decompressed without leaving the thread
   Deadlines deadlines;
+  std::array<Counter, 128> requests;  // that have come, by API key; raised by the thread, read by any
 };
 
 // The node around the handlers. All members outlive every request.

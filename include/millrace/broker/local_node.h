@@ -63,11 +63,16 @@ class LocalNode {
   // Any thread.
   Phase phase() const { return phase_.load(); }
   net::NetStats net_stats() const;
+  std::vector<std::pair<std::string_view, int64_t>> request_counts() const;
   std::vector<env::SocketAddress> addresses(std::string const& listener_name) const;
   std::string cluster_id() const;
-  // Any thread, once serving; null before.
-  runtime::PartitionManager* partitions() { return phase_ >= Phase::loading ? partitions_.get() : nullptr; }
-  runtime::ControllerDriver* controller() { return phase_ >= Phase::loading ? controller_.get() : nullptr; }
+  // What the partitions and log directories of this node are doing. On the control reactor.
+  struct State {
+    int64_t partitions = 0, leaders = 0, opening = 0, offline = 0;
+    int64_t log_bytes = 0, log_directories = 0, offline_directories = 0;
+    bool has_quorum = false;
+  };
+  State state() const;
 
  private:
   struct Opened;

@@ -7,6 +7,11 @@ namespace millrace::env_os {
 void hold_stop_signals();
 // Blocks until one of them comes; returns its number.
 int wait_for_stop_signal();
+// Makes wait_for_stop_signal() return. Any thread.
+void raise_stop_signal();
+
+// As many descriptors as the process may have.
+void raise_descriptor_limit();
 
 // Keeps big buffers on the heap instead of mapping and unmapping them each time, and gives memory back only in large
 // pieces.

@@ -1,0 +1,161 @@
+#include <unistd.h>
+
+#include <climits>
+
+#include "millrace/env_os/resolve.h"
+#include "millrace/metadata/image.h"
+#include "millrace/metadata/topic_config.h"
+#include "millrace/runtime/topic_config.h"
+#include "millrace/server/server.h"
+
+namespace millrace::server {
+
+namespace {
+
+template <class T>
+T narrow(int64_t value) {
+  return static_cast<T>(std::clamp<int64_t>(value, std::numeric_limits<T>::min(), std::numeric_limits<T>::max()));
+}
+
+std::string host_name() {
+  char name[HOST_NAME_MAX + 1] = "";
+  if (::gethostname(name, sizeof name - 1) != 0 || name[0] == '\0') return "localhost";
+  return name;
+}
+
+bool is_wildcard(std::string_view host) { return host.empty() || host == "0.0.0.0" || host == "::"; }
+
+Result<std::vector<env::SocketAddress>> addresses_of(ListenerSetting const& listener) {
+  // Both families, as a name that has both addresses would give.
+  if (listener.host.empty()) return std::vector<env::SocketAddress>{{"0.0.0.0", listener.port}, {"::", listener.port}};
+  MR_TRY_ASSIGN(auto addresses, env_os::resolve(listener.host, listener.port));
+  // IPv4 first: an IPv6 address that the machine does not have is passed over, an IPv4 one is an error.
+  std::ranges::stable_partition(addresses, [](auto const& a) { return a.ip.find(':') == std::string::npos; });
+  return addresses;
+}
+
+// Kafka's buffer sizes fit a network of 2011; while nobody asks for them the system tunes its own.
+int buffer_bytes(Configuration const& configuration, std::string_view key) {
+  return configuration.is_set(key) ? narrow<int>(configuration.integer(key)) : -1;
+}
+
+Result<broker::NodeListener> compose_listener(Configuration const& configuration, NodeOptions const& plan,
+                                              ListenerSetting const& listener) {
+  broker::NodeListener out;
+  auto addresses = addresses_of(listener);
+  if (!addresses) {
+    return Error{ErrorKind::invalid, fmt::format("listeners: {}: {}", listener.name, addresses.error().message)};
+  }
+  out.net = {.name = listener.name,
+             .addresses = *std::move(addresses),
+             .congestion_control = configuration.text_or_empty("millrace.tcp.congestion.control"),
+             .backlog = narrow<int>(configuration.integer("socket.listen.backlog.size")),
+             .send_buffer_bytes = buffer_bytes(configuration, "socket.send.buffer.bytes"),
+             .receive_buffer_bytes = buffer_bytes(configuration, "socket.receive.buffer.bytes")};
+  out.kind = listener.is_controller ? broker::ListenerKind::controller : broker::ListenerKind::broker;
+  auto const advertised = std::ranges::find(plan.advertised, listener.name, &AdvertisedSetting::name);
+  if (advertised != plan.advertised.end()) {
+    out.advertised_host = advertised->host;
+    out.advertised_port = advertised->port;
+  } else if (!is_wildcard(listener.host)) {
+    out.advertised_host = listener.host;
+    out.advertised_port = listener.port;
+  }
+  out.registered_host = out.advertised_host.empty() ? host_name() : out.advertised_host;
+  return out;
+}
+
+metadata::StaticConfigs statics_of(Configuration const& configuration) {
+  metadata::StaticConfigs statics;
+  for (auto const& [key, value] : configuration.values()) statics[key] = value.text;
+  return statics;
+}
+
+runtime::TopicConfig topic_defaults(NodeOptions const& plan, metadata::StaticConfigs const& statics) {
+  metadata::Image const nothing;
+  runtime::TopicConfig defaults;
+  for (auto const& setting : metadata::topic_settings()) {
+    auto const effective = metadata::effective_topic_config(nothing, plan.node_id, statics, "", setting);
+    runtime::apply_topic_setting(defaults, setting.name, effective.value);
+  }
+  runtime::finish_topic_config(defaults);
+  return defaults;
+}
+
+Result<net::NetOptions> compose_net(Configuration const& configuration) {
+  net::NetOptions out;
+  out.connections_max = configuration.integer("max.connections");
+  out.connections_per_ip_max = configuration.integer("max.connections.per.ip");
+  out.idle_max = from_ms(configuration.integer("connections.max.idle.ms"));
+  if (auto const bytes = configuration.integer("queued.max.request.bytes"); bytes > 0) out.receive_buffer_bytes_max = bytes;
+  for (auto const& item : configuration.list("max.connections.per.ip.overrides")) {
+    auto const colon = item.rfind(':');
+    auto const count = colon == std::string::npos ? std::nullopt : parse_integer(std::string_view(item).substr(colon + 1));
+    if (!count || *count < 0) {
+      return Error{ErrorKind::invalid, "max.connections.per.ip.overrides: " + item + " is not HOST:COUNT"};
+    }
+    auto addresses = env_os::resolve(item.substr(0, colon), 0);
+    if (!addresses) return Error{ErrorKind::invalid, "max.connections.per.ip.overrides: " + addresses.error().message};
+    for (auto const& address : *addresses) out.connections_per_ip_overrides[address.ip] = *count;
+  }
+  return out;
+}
+
+}  // namespace
+
+Result<broker::LocalNodeOptions> compose_node(Configuration const& configuration, NodeOptions const& plan) {
+  if (!plan.is_broker || !plan.is_controller) {
+    return Error{ErrorKind::unsupported, "process.roles: this version serves a node that is broker and controller in one"};
+  }
+  if (!plan.is_sole_voter()) {
+    return Error{ErrorKind::unsupported, "controller.quorum.voters: this version serves a quorum of this node alone"};
+  }
+  auto const integer = [&](std::string_view key) { return configuration.integer(key); };
+  broker::LocalNodeOptions out;
+  for (auto const& listener : plan.listeners) {
+    MR_TRY_ASSIGN(auto composed, compose_listener(configuration, plan, listener));
+    out.listeners.push_back(std::move(composed));
+  }
+  MR_TRY_ASSIGN(out.net, compose_net(configuration));
+
+  auto const statics = statics_of(configuration);
+  out.config.node_id = plan.node_id;
+  out.config.rack = configuration.text_or_empty("broker.rack");
+  out.config.request_bytes_max = integer("socket.request.max.bytes");
+  out.config.fetch_bytes_max = narrow<int32_t>(integer("fetch.max.bytes"));
+  out.config.fetch_session_count_max = narrow<int32_t>(integer("max.incremental.fetch.session.cache.slots"));
+  out.config.region_bytes_min = integer("millrace.fetch.sendfile.bytes.min");
+  out.config.auto_create_topics = configuration.boolean("auto.create.topics.enable");
+  out.config.default_partition_count = narrow<int32_t>(integer("num.partitions"));
+  out.config.default_replication_factor = narrow<int16_t>(integer("default.replication.factor"));
+  out.config.validates_records = configuration.text_or_empty("millrace.produce.validation") == "full";
+
+  out.log_directories = plan.log_directories;
+  out.metadata_directory = plan.metadata_directory;
+  out.cluster_id = configuration.text_or_empty("millrace.cluster.id");
+  out.may_draw_cluster_id = plan.is_sole_voter();
+  out.directory.low_space_bytes = integer("millrace.space.low.bytes");
+  out.directory.preallocate_bytes = integer("millrace.preallocate.bytes");
+  out.directory.flush_interval = from_ms(integer("millrace.flush.interval.ms"));
+  out.directory.flush_bytes = integer("millrace.flush.bytes");
+  out.directory.checkpoint_interval = from_ms(integer("replica.high.watermark.checkpoint.interval.ms"));
+  out.open_files_max = static_cast<size_t>(integer("millrace.open.files.max"));
+
+  out.partitions.node_id = plan.node_id;
+  out.partitions.topic_defaults = topic_defaults(plan, statics);
+  out.partitions.topic_defaults.log.producer_expiry_ms = integer("producer.id.expiration.ms");
+  out.partitions.retention_check_interval = from_ms(integer("log.retention.check.interval.ms"));
+
+  out.controller.controller.node_id = plan.node_id;
+  out.controller.controller.default_partition_count = out.config.default_partition_count;
+  out.controller.controller.default_replication_factor = out.config.default_replication_factor;
+  out.controller.controller.min_isr = narrow<int32_t>(integer("min.insync.replicas"));
+  out.controller.controller.broker_session = from_ms(integer("broker.session.timeout.ms"));
+  out.controller.controller.statics = statics;
+  out.controller.snapshot_interval_bytes = integer("metadata.log.max.record.bytes.between.snapshots");
+  out.has_static_voters = !plan.voters.empty();
+  out.stop_wait = from_ms(integer("millrace.stop.timeout.ms"));
+  return out;
+}
+
+}  // namespace millrace::server
