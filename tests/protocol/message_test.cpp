@@ -110,6 +110,56 @@ TEST(Message, ArenaLimitRefuses) {
   EXPECT_LE(small.allocated_bytes(), 4096u);
 }
 
+// A frame of small elements needs more memory than its size; only a well-formed one gets it.
+TEST(Message, RefusedFrameCostsNoMoreThanItsSize) {
+  Arena builder;
+  MetadataRequest request;
+  request.topics = builder.array<MetadataRequest::MetadataRequestTopic>(20'000);
+  for (auto& topic : request.topics) topic.name = "t";
+  auto const body = encode_body(request, 1);
+  ASSERT_TRUE(body.ok());
+
+  Arena arena;
+  Reader whole(body->view());
+  MetadataRequest back;
+  ASSERT_TRUE(decode(whole, 1, arena, back));
+  EXPECT_EQ(back.topics.size(), 20'000u);
+  EXPECT_EQ(back.topics[19'999].name, "t");
+  EXPECT_GT(arena.allocated_bytes(), body->size() + 16 * 1024);
+
+  Arena for_broken;
+  Reader cut(body->view().first(body->size() - 1));
+  MetadataRequest broken;
+  auto const status = decode(cut, 1, for_broken, broken);
+  ASSERT_FALSE(status.ok());
+  EXPECT_EQ(status.error().kind, ErrorKind::invalid);
+  EXPECT_LE(for_broken.allocated_bytes(), body->size() + 16 * 1024);
+}
+
+// Each malformed byte becomes three: text can grow past the frame that carried it.
+TEST(Message, RepairedTextIsPartOfTheAllowance) {
+  std::string const bad(30'000, '\xff');
+  Arena builder;
+  MetadataRequest request;
+  request.topics = builder.array<MetadataRequest::MetadataRequestTopic>(2);
+  for (auto& topic : request.topics) topic.name = bad;
+  auto const body = encode_body(request, 1);
+  ASSERT_TRUE(body.ok());
+
+  Arena arena;
+  Reader whole(body->view());
+  MetadataRequest back;
+  ASSERT_TRUE(decode(whole, 1, arena, back));
+  EXPECT_EQ(back.topics[1].name->size(), 90'000u);
+  EXPECT_EQ(back.topics[1].name->substr(0, 3), "\xef\xbf\xbd");
+
+  Arena for_broken;
+  Reader cut(body->view().first(body->size() - 1));
+  MetadataRequest broken;
+  EXPECT_FALSE(decode(cut, 1, for_broken, broken).ok());
+  EXPECT_LE(for_broken.allocated_bytes(), body->size() + 16 * 1024);
+}
+
 TEST(Message, FieldThatAVersionLacksIsRefusedUnlessIgnorable) {
   Arena arena;
   FetchRequest request;
