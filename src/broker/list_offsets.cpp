@@ -22,6 +22,7 @@ constexpr int64_t kLatestTiered = -5;
 constexpr int64_t kEarliestPendingUpload = -6;
 
 constexpr int32_t kConsumer = -1;
+constexpr int16_t kFirstVersionWithLeaderEpoch = 4;
 constexpr int16_t kFirstVersionWithOffsetNotAvailable = 5;
 
 // The first version in which a client may ask for it; a later one only makes it an error of the partition.
@@ -53,10 +54,10 @@ class ListOffsetsJob : public std::enable_shared_from_this<ListOffsetsJob> {
   void look_up();
   bool answer_from_marks(Part& part);
   void answer_from_log(Part& part);
-  static void set(Out& out, int64_t timestamp, Offset offset, LeaderEpoch epoch) {
+  void set(Out& out, int64_t timestamp, Offset offset, LeaderEpoch epoch) const {
     out.timestamp = timestamp;
     out.offset = offset.value;
-    out.leader_epoch = epoch.value;
+    if (context_->version() >= kFirstVersionWithLeaderEpoch) out.leader_epoch = epoch.value;
   }
   ReadLimit limit() const {
     if (request_.replica_id != kConsumer) return ReadLimit::end;
