@@ -101,7 +101,9 @@ class BrokerTest : public testing::Test {
   void commit() {
     edited_->offset += 1;
     image_ = edited_;
-    if (machine.is_running()) process().publish(before_, image_);
+    if (machine.is_running()) {
+      machine.node()->control_reactor().post([this, before = before_, after = image_] { process().publish(before, after); });
+    }
     world.run_for(1s);
   }
   static TopicId topic_id(std::string_view name) {

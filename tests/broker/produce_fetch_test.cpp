@@ -20,6 +20,21 @@ using protocol::ProduceResponse;
 constexpr int16_t kProduceVersion = 9;
 constexpr int16_t kFetchVersion = 12;
 
+struct Producer {
+  int64_t id = -1;
+  int16_t epoch = -1;
+  int32_t sequence = -1;
+};
+
+struct FetchOptions {
+  int32_t wait_ms = 0;
+  int32_t bytes_min = 1;
+  int32_t bytes_max = 1 << 24;
+  int32_t partition_bytes_max = 1 << 20;
+  int32_t replica = -1;
+  int32_t index = 0;
+};
+
 class ProduceFetch : public BrokerTest {
  protected:
   void SetUp() override {
@@ -27,11 +42,6 @@ class ProduceFetch : public BrokerTest {
     add_topic("t", 3);
   }
 
-  struct Producer {
-    int64_t id = -1;
-    int16_t epoch = -1;
-    int32_t sequence = -1;
-  };
   std::vector<std::byte> batch(std::string const& value, int count = 1, Producer producer = {}) {
     record::BatchOptions batch_options;
     batch_options.producer_id = ProducerId(producer.id);
@@ -64,14 +74,6 @@ class ProduceFetch : public BrokerTest {
     return response.responses[0].partition_responses[0];
   }
 
-  struct FetchOptions {
-    int32_t wait_ms = 0;
-    int32_t bytes_min = 1;
-    int32_t bytes_max = 1 << 24;
-    int32_t partition_bytes_max = 1 << 20;
-    int32_t replica = -1;
-    int32_t index = 0;
-  };
   std::shared_ptr<Outcome> fetch(int64_t offset, FetchOptions how) {
     FetchRequest::FetchPartition partition;
     partition.partition = how.index;
