@@ -65,6 +65,7 @@ class FetchJob : public std::enable_shared_from_this<FetchJob> {
   bool open_session();
   std::vector<FetchItem> requested_items() const;
   void find_parts(std::vector<FetchItem> items);
+  void begin();
   void record_follower();
   void read();
   // Reads from `part` on. False: the rest needs the disk; `next_part_` is where to go on.
@@ -117,14 +118,17 @@ void FetchJob::start() {
     session_epoch_ = request_.session_epoch;
   }
   if (!open_session()) return;
+  if (std::none_of(parts_.begin(), parts_.end(), [](Part const& part) { return is_opening(part.partition); })) return begin();
   std::vector<std::shared_ptr<runtime::PartitionDriver>> partitions;
   partitions.reserve(parts_.size());
   for (auto const& part : parts_) partitions.push_back(part.partition);
   auto const wait = std::clamp(from_ms(request_.max_wait_ms), kFetchOpenWaitMin, kOpenWaitMax);
-  when_open(context(), partitions, wait, [self = shared_from_this()] {
-    if (self->is_follower()) self->record_follower();
-    else self->read();
-  });
+  when_open(context(), partitions, wait, [self = shared_from_this()] { self->begin(); });
+}
+
+void FetchJob::begin() {
+  if (is_follower()) record_follower();
+  else read();
 }
 
 std::vector<FetchItem> FetchJob::requested_items() const {

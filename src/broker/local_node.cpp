@@ -102,9 +102,10 @@ void LocalNode::on_opened(Opened& opened) {
   metadata_directory_ =
       std::ranges::find(directories_, options_.metadata_directory, [](auto const& d) { return d->path(); })->get();
   for (auto const& directory : directories_) {
-    directory->set_offline_handler([this, path = directory->path()](std::string const& reason) {
+    directory->set_offline_handler([this, path = directory->path(), failed = directory.get()](std::string const& reason) {
       env_.log().error("node", "log directory {} is out of service: {}", path, reason);
-      env_.control_reactor().post([this, path] {
+      env_.control_reactor().post([this, path, failed] {
+        partitions_->on_directory_offline(*failed);
         auto const is_last = std::ranges::all_of(data_directories_, [](auto const* d) { return d->is_offline(); });
         if (is_last || path == options_.metadata_directory) fail("log directory " + path + " is out of service");
       });

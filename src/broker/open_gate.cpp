@@ -29,11 +29,12 @@ class Gate final : public Deadline, public std::enable_shared_from_this<Gate> {
 
 }  // namespace
 
+bool is_opening(std::shared_ptr<runtime::PartitionDriver> const& partition) {
+  return partition != nullptr && partition->status() == runtime::PartitionStatus::opening;
+}
+
 void when_open(RequestContext& context, std::vector<std::shared_ptr<runtime::PartitionDriver>> const& partitions,
                Duration wait_max, Task then) {
-  auto const is_opening = [](std::shared_ptr<runtime::PartitionDriver> const& partition) {
-    return partition != nullptr && partition->status() == runtime::PartitionStatus::opening;
-  };
   if (std::none_of(partitions.begin(), partitions.end(), is_opening)) return std::move(then)();
   auto& thread = context.thread();
   auto gate = std::make_shared<Gate>(std::move(then));

@@ -10,6 +10,8 @@ namespace millrace::broker {
 
 inline constexpr Duration kOpenWaitMax = 5s;
 
+bool is_opening(std::shared_ptr<runtime::PartitionDriver> const& partition);
+
 // Runs `then` on the context's thread: at once when nothing is opening, else when everything is open or after
 // `wait_max`, whatever comes first.
 void when_open(RequestContext& context, std::vector<std::shared_ptr<runtime::PartitionDriver>> const& partitions,

@@ -51,7 +51,8 @@ class ProduceJob final : public runtime::AppendSink, public Deadline, public std
   void find_parts();
   bool replace_duplicate(Part& part);
   void prepare(Part& part, protocol::Records const& records);
-  record::TopicRules rules_of(Part const& part, runtime::TopicConfig const& config, std::string& name) const;
+  record::TopicRules rules_of(Part const& part, runtime::TopicConfig const& config) const;
+  bool is_dear(Part const& part) const;
   void validate_here_or_on_pool();
   void validate(Part& part, CodecContext& codecs);
   void submit();
@@ -193,11 +194,9 @@ void ProduceJob::prepare(Part& part, protocol::Records const& records) {
   }
 }
 
-record::TopicRules ProduceJob::rules_of(Part const& part, runtime::TopicConfig const& config, std::string& name) const {
-  auto const& identity = part.partition->identity();
-  name = fmt::format("{}-{}", identity.name.topic, identity.name.partition);
+record::TopicRules ProduceJob::rules_of(Part const& part, runtime::TopicConfig const& config) const {
   record::TopicRules rules;
-  rules.partition = name;
+  rules.partition = part.partition->identity().text;
   rules.batch_bytes_max = config.message_bytes_max;
   rules.record_body_bytes_max = config.decompressed_bytes_max;
   rules.is_compacted = config.log.is_compacting;
@@ -213,24 +212,23 @@ record::TopicRules ProduceJob::rules_of(Part const& part, runtime::TopicConfig c
 
 void ProduceJob::validate(Part& part, CodecContext& codecs) {
   auto const config = part.partition->config();
-  std::string name;
-  auto const rules = rules_of(part, *config, name);
+  auto const rules = rules_of(part, *config);
   part.verdict = record::validate(part.batch, rules, record::Origin::client, context_->services().env.wall_now(), codecs);
   codecs.shed();
+}
+
+bool ProduceJob::is_dear(Part const& part) const {
+  record::BatchView const batch{ByteView(part.batch)};
+  if (part.batch.size() < kDearBytesMin || !batch.has_header()) return false;
+  return record::is_dear(batch, rules_of(part, *part.partition->config()));
 }
 
 void ProduceJob::validate_here_or_on_pool() {
   std::vector<Part*> dear;
   for (auto& part : parts_) {
     if (part.partition == nullptr) continue;
-    std::string name;
-    auto const config = part.partition->config();
-    record::BatchView const batch{ByteView(part.batch)};
-    if (part.batch.size() >= kDearBytesMin && batch.has_header() && record::is_dear(batch, rules_of(part, *config, name))) {
-      dear.push_back(&part);
-    } else {
-      validate(part, context().thread().codecs);
-    }
+    if (is_dear(part)) dear.push_back(&part);
+    else validate(part, context().thread().codecs);
   }
   if (dear.empty()) return submit();
   auto& pool = context().services().env.pool("");

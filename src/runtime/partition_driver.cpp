@@ -182,7 +182,9 @@ void PartitionDriver::follower_fetched(BrokerId replica, LeaderEpoch epoch, Offs
         immediate_outcome_ = Outcome::not_leader;
         machine_.on_event(replication::FollowerFetched{kImmediateTicket, replica, epoch, offset}, now(), effects_);
         apply_effects();
-        std::move(done)(immediate_outcome_);
+        auto const outcome = immediate_outcome_;
+        if (is_marks_dirty_) publish_marks();  // its answer tells the mark that its Fetch moved
+        std::move(done)(outcome);
       },
       here);
 }
@@ -223,6 +225,7 @@ void PartitionDriver::delete_records(Offset before, Callback<void(ErrorCode, Off
                         is_marks_dirty_ = true;
                         apply_effects();
                         publish_epochs();
+                        publish_marks();
                         std::move(state->done)(ErrorCode::none, state->result->log_start);
                       });
         });
@@ -587,6 +590,10 @@ void PartitionDriver::go_offline(std::string const& reason) {
   set_status(PartitionStatus::offline);
   machine_.on_event(replication::Resign{Outcome::storage_failed}, now(), effects_);
   apply_effects();
+  if (log_ != nullptr) return;
+  // It could not be opened: what waited for it is refused now.
+  is_log_busy_.store(false, std::memory_order_relaxed);
+  log_is_free();
 }
 
 // ---- By the manager

@@ -42,14 +42,6 @@ void PartitionManager::start(Callback<void(Status)> ready) {
   for (size_t i = 0; i < directories_.size(); ++i) state->lists.emplace_back(Error{});
   for (size_t i = 0; i < directories_.size(); ++i) {
     auto* directory = directories_[i];
-    directory->set_offline_handler([this, directory](std::string const& reason) {
-      reactor().post([this, directory, reason] {
-        for (auto const& driver : all()) {
-          auto const place = placed_.find(driver->identity().id);
-          if (place != placed_.end() && place->second == directory) driver->fail(reason, run_lists_.control());
-        }
-      });
-    });
     env_.pool(directory->path())
         .run(reactor(),
              [state, directory, i] {
@@ -74,6 +66,15 @@ void PartitionManager::start(Callback<void(Status)> ready) {
                arm_producer_check();
                std::move(state->ready)(Status{});
              });
+  }
+}
+
+void PartitionManager::on_directory_offline(storage::LogDirectory& directory) {
+  for (auto const& driver : all()) {
+    auto const place = placed_.find(driver->identity().id);
+    if (place != placed_.end() && place->second == &directory) {
+      driver->fail(directory.offline_reason(), run_lists_.control());
+    }
   }
 }
 
@@ -108,7 +109,7 @@ void PartitionManager::add(TopicIdPartition const& id, std::string const& topic,
                            metadata::PartitionImage const& partition, metadata::Image const& image) {
   auto config = resolve_topic_config(options_.topic_defaults,
                                      image.find_configs(metadata::ConfigResourceType::topic, topic));
-  auto driver = std::make_shared<PartitionDriver>(env_, PartitionIdentity{id, {topic, id.partition}}, std::move(config));
+  auto driver = std::make_shared<PartitionDriver>(env_, PartitionIdentity{id, {topic, id.partition}, fmt::format("{}-{}", topic, id.partition)}, std::move(config));
   {
     std::unique_lock lock(table_mutex_);
     table_.emplace(id, driver);

@@ -51,6 +51,9 @@ class BrokerProcess final : public sim::Process {
     EXPECT_TRUE(opened.ok()) << (opened.ok() ? "" : opened.error().message);
     directory_ = std::move(*opened);
     partitions_ = std::make_unique<runtime::PartitionManager>(env, run_lists_, std::vector{directory_.get()}, options);
+    directory_->set_offline_handler([this](std::string const&) {
+      env_.control_reactor().post([this] { partitions_->on_directory_offline(*directory_); });
+    });
     NodeConfig config;
     config.cluster_id = "AAAAAAAAAAAAAAAAAAAAAQ";
     config.listeners = {{"PLAINTEXT", "localhost", 9092, "PLAINTEXT"}};

@@ -58,6 +58,7 @@ struct AppendRequest {
 struct PartitionIdentity {
   TopicIdPartition id;
   TopicPartition name;
+  std::string text;  // "orders-3"
 };
 
 class PartitionDriver final : public Driver {
@@ -86,7 +87,7 @@ class PartitionDriver final : public Driver {
   storage::LogMark read_limit(ReadLimit limit, storage::Marks const& marks);
   // What a request that names a leader epoch (-1: none) is answered when it is not served.
   ErrorCode check_leader(LeaderEpoch request_epoch) const;
-  int64_t size_bytes() const { return log_ ? log_->size_bytes() : 0; }
+  int64_t size_bytes() const { return status() == PartitionStatus::opening || log_ == nullptr ? 0 : log_->size_bytes(); }
 
   void register_wait(WaitRegistration& registration);
   void unregister_wait(WaitRegistration& registration);

@@ -45,6 +45,8 @@ class PartitionManager {
   // Lists what the directories hold; then `ready` runs and publications may come.
   void start(Callback<void(Status)> ready);
   void on_publication(metadata::Publication const& publication);
+  // The directory went out of service: its partitions answer so. Told by whoever set the directory's handler.
+  void on_directory_offline(storage::LogDirectory& directory);
   // Closes every log cleanly, then the directories with `broker_epoch`.
   void stop(int64_t broker_epoch, Callback<void(Status)> done);
 
