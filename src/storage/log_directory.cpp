@@ -8,6 +8,21 @@
 namespace millrace::storage {
 namespace {
 
+// Makes `path` and the parents that it lacks, each with an entry that outlives a power loss: else all below is lost.
+Status make_durable_directory(env::Disk& disk, std::string const& path) {
+  std::vector<std::string> parents;  // of directories that are new
+  for (auto at = path; !disk.exists(at);) {
+    auto const slash = at.rfind('/');
+    auto const parent = slash == std::string::npos ? "." : slash == 0 ? "/" : at.substr(0, slash);
+    parents.push_back(parent);
+    if (parent == "." || parent == "/") break;
+    at = parent;
+  }
+  if (!parents.empty()) MR_TRY(disk.make_directory(path));
+  for (auto const& parent : parents) MR_TRY(disk.sync_directory(parent));
+  return {};
+}
+
 constexpr std::string_view kArea = "storage";
 constexpr std::string_view kMetaProperties = "meta.properties";
 constexpr std::string_view kLockFile = ".lock";
@@ -85,7 +100,7 @@ Status LogDirectory::start() {
   auto const refuse = [&](std::string_view why) {
     return Error{ErrorKind::invalid, fmt::format("log directory {}: {}", options_.path, why)};
   };
-  if (!disk_.exists(options_.path)) MR_TRY(disk_.make_directory(options_.path));
+  MR_TRY(make_durable_directory(disk_, options_.path));
   auto lock = disk_.lock(file(kLockFile));
   if (!lock) return refuse(fmt::format("cannot be locked, another process may use it: {}", lock.error().message));
   body_->lock = *std::move(lock);
