@@ -27,7 +27,8 @@ void handle_init_producer_id(ContextPtr context) {
   }
   auto& controller = context->services().controller;
   auto& reactor = context->thread().reactor;
-  controller.next_producer_id(context->arrived() + kBlockTimeout, reactor,
+  auto const deadline = context->arrived() + kBlockTimeout;
+  controller.next_producer_id(deadline, reactor,
                               [context = std::move(context)](Result<ProducerId> id) {
                                 if (!id) return reply_error(*context, ErrorCode::coordinator_load_in_progress);
                                 protocol::InitProducerIdResponse response;
