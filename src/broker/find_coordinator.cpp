@@ -14,9 +14,9 @@ void handle_find_coordinator(ContextPtr context) {
   protocol::FindCoordinatorRequest request;
   if (!context->decode(request)) return;
   protocol::FindCoordinatorResponse response;
-  response.node_id = kNoBroker.value;
-  response.port = -1;
   if (context->version() < kFirstVersionWithKeys) {
+    response.node_id = kNoBroker.value;
+    response.port = -1;
     response.error_code = ErrorCode::invalid_request;
     response.error_message = kRefusal;
   } else {
