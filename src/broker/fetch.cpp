@@ -507,7 +507,7 @@ void FetchJob::finish() {
       if (asked_wrong_broker && context().version() >= kFirstVersionWithLeaderHint) {
         auto const hint = leader_hint(context().image(), part.topic_id, part.item.partition);
         out.current_leader = {hint.leader.value, hint.epoch.value};
-        add_endpoint(context(), hint.leader, endpoints, known_endpoints);
+        if (!is_follower()) add_endpoint(context(), hint.leader, endpoints, known_endpoints);
       }
     }
     auto& topic = topics.add();

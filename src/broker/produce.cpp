@@ -80,7 +80,8 @@ void ProduceJob::start() {
   validate_here_or_on_pool();
 }
 
-// Kafka looks at every first batch before it looks at any partition, and fails the whole request on a bad one.
+// Kafka looks at every first batch before it looks at any partition, and fails the whole request on a bad one, or on a
+// transactional one without a transactional id.
 bool ProduceJob::has_request_fault() {
   for (auto const& topic : request_.topic_data) {
     for (auto const& data : topic.partition_data) {
@@ -92,16 +93,20 @@ bool ProduceJob::has_request_fault() {
       }
     }
   }
+  bool is_transactional = false;
   for (auto const& topic : request_.topic_data) {
     for (auto const& data : topic.partition_data) {
       auto const first = record::look_at_first_batch(data.records.view());
+      is_transactional = is_transactional || first.is_transactional;
       if (!first.fault) continue;
       auto const error = to_error(first.fault.code);
       fail_all(error, error == ErrorCode::unknown_server_error ? std::string() : first.fault.message);
       return true;
     }
   }
-  return false;
+  if (!is_transactional || request_.transactional_id) return false;
+  fail_all(ErrorCode::transactional_id_authorization_failed, {});
+  return true;
 }
 
 void ProduceJob::fail_all(ErrorCode error, std::string message) {
@@ -183,6 +188,11 @@ bool ProduceJob::replace_duplicate(Part& part) {
 void ProduceJob::prepare(Part& part, protocol::Records const& records) {
   auto const check = record::check_produce_records(records.view(), context().version());
   if (check.fault) return refuse(part, to_error(check.fault.code));
+  // No transaction coordinator runs here, so no transaction can hold this partition: what Kafka answers to a
+  // transactional id that it does not know.
+  if (check.batch.has_header() && check.batch.is_transactional()) {
+    return refuse(part, ErrorCode::invalid_producer_id_mapping);
+  }
   part.batch = records.mutable_view().first(check.batch.size_bytes());
   part.partition = context().services().partitions.find({part.topic_id, part.index});
   if (part.partition == nullptr) return refuse(part, ErrorCode::not_leader_or_follower);

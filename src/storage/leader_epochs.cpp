@@ -33,7 +33,8 @@ std::optional<LeaderEpoch> LeaderEpochs::epoch_of(Offset offset) const {
 }
 
 EpochEnd LeaderEpochs::end_of(LeaderEpoch epoch, Offset log_end) const {
-  if (epoch.value < 0 || entries_.empty()) return {};
+  // Kafka takes -1 alone for "unknown"; any other epoch before the first one is merely older than all.
+  if (epoch == kNoLeaderEpoch || entries_.empty()) return {};
   // Also for an epoch that has no records yet: it ends where the log ends.
   if (epoch == entries_.back().epoch) return {epoch, log_end};
   auto const after = std::upper_bound(entries_.begin(), entries_.end(), epoch,
