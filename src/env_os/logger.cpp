@@ -21,16 +21,21 @@ spdlog::level::level_enum to_spdlog(LogLevel level) {
   return spdlog::level::err;
 }
 
+std::string_view level_name(LogLevel level) {
+  constexpr std::string_view kNames[] = {"TRACE", "DEBUG", "INFO", "WARN", "ERROR"};
+  return kNames[static_cast<size_t>(level)];
+}
+
 class SpdLogger final : public Logger {
  public:
   SpdLogger(LogLevel level, spdlog::sink_ptr sink) : level_(level), logger_("millrace", std::move(sink)) {
     logger_.set_level(to_spdlog(level));
-    logger_.set_pattern("%Y-%m-%d %H:%M:%S.%e %^%-5!l%$ %v");
+    logger_.set_pattern("%Y-%m-%d %H:%M:%S.%e %v");
     logger_.flush_on(spdlog::level::info);
   }
   bool is_enabled(LogLevel level) const override { return level >= level_; }
   void write(LogLevel level, std::string_view area, std::string_view message) override {
-    if (is_enabled(level)) logger_.log(to_spdlog(level), "[{}] {}", area, safe_text(message, kMessageBytesMax));
+    if (is_enabled(level)) logger_.log(to_spdlog(level), "{:<5} [{}] {}", level_name(level), area, safe_text(message, kMessageBytesMax));
   }
 
  private:
