@@ -5,6 +5,7 @@
 #include "checkpoint_text.h"
 #include "millrace/storage/log_directory.h"
 #include "millrace/storage/partition_log.h"
+#include "recovery_file.h"
 
 namespace millrace::storage {
 
@@ -14,8 +15,9 @@ struct LogDirectory::Body {
     Offset recovery_point;
     Offset log_start;
     Offset high_watermark;
-    bool has_no_producers = false;  // as of the recovery point
     bool is_plain = false;          // not in Kafka's checkpoint files
+    bool has_no_producers = false;  // as of the recovery point, as are the indexes
+    SavedIndexes indexes;
     std::weak_ptr<PartitionLog> log;
   };
 
@@ -34,7 +36,7 @@ struct LogDirectory::Body {
 
   std::mutex flush_mutex;                  // one flush pass at a time
   std::mutex checkpoint_mutex;             // one writer of checkpoint files at a time; taken before `mutex`
-  std::string last_log_starts, last_high_watermarks, last_recovery_points;
+  std::string last_log_starts, last_high_watermarks, last_recovery_points, last_recovery;
 };
 
 }  // namespace millrace::storage

@@ -190,7 +190,9 @@ Status LogDirectory::load_checkpoints() {
     auto& known = body_->known[entry.partition];
     if (entry.is_plain) known.recovery_point = entry.recovery_point;
     known.is_plain = entry.is_plain;
-    known.has_no_producers = !entry.is_plain && known.recovery_point == entry.recovery_point;
+    if (known.recovery_point != entry.recovery_point) continue;
+    known.has_no_producers = entry.has_no_producers;
+    known.indexes = entry.indexes;
   }
   return {};
 }
@@ -293,9 +295,13 @@ Result<std::shared_ptr<PartitionLog>> LogDirectory::open_log_of_kind(PartitionDi
     std::lock_guard lock(body_->mutex);
     if (auto const i = body_->known.find(directory.topic_partition); i != body_->known.end()) known = i->second;
   }
-  if (auto opened = body->open(previous_stop_, known.log_start, known.recovery_point, known.has_no_producers,
-                               known.high_watermark, now);
-      !opened) {
+  PartitionLog::Body::Start const start{.stop = previous_stop_,
+                                        .log_start = known.log_start,
+                                        .recovery_point = known.recovery_point,
+                                        .high_watermark = known.high_watermark,
+                                        .has_no_producers = known.has_no_producers,
+                                        .indexes = known.indexes};
+  if (auto opened = body->open(start, now); !opened) {
     return body->failed(std::move(opened).error(), "open");
   }
   auto log = adopt(std::shared_ptr<PartitionLog>(new PartitionLog(std::move(body))));
@@ -427,16 +433,27 @@ Status LogDirectory::flush(std::span<std::shared_ptr<PartitionLog> const> logs) 
     mark_offline(fmt::format("sync {}: {}", options_.path, synced.error().message));
     return synced;
   }
+  bool is_renamed = false;
   for (auto& [body, target] : targets) {
     std::lock_guard io_lock(body->io_mutex);
+    is_renamed = is_renamed || target.has_new_epochs;
     if (auto finished = body->finish_flush(target); !finished) {
       auto const error = body->failed(std::move(finished).error(), "save the state of");
       if (error.kind != ErrorKind::no_space && error.kind != ErrorKind::not_found) return error;
+      target.is_lost = true;
+      if (error.kind == ErrorKind::no_space) body->mark_dirty();
     }
-    std::lock_guard lock(body_->mutex);
-    if (auto const known = body_->known.find(body->partition); known != body_->known.end()) {
-      known->second.has_no_producers = target.has_no_producers && target.end == Offset(body->recovery_point.load());
+  }
+  // The recovery point must not stand over epochs that have not got their name yet.
+  if (is_renamed) {
+    if (auto synced = disk_.sync_file_system(options_.path); !synced) {
+      mark_offline(fmt::format("sync {}: {}", options_.path, synced.error().message));
+      return synced;
     }
+  }
+  for (auto& [body, target] : targets) {
+    std::lock_guard io_lock(body->io_mutex);
+    body->complete_flush(target);
   }
   return write_recovery_points();
 }
@@ -464,17 +481,19 @@ Status LogDirectory::write_recovery_points() {
   {
     std::lock_guard lock(body_->mutex);
     for (auto& [partition, known] : body_->known) {
-      if (auto const log = known.log.lock()) known.recovery_point = log->recovery_point();
+      if (auto const log = known.log.lock()) {
+        auto const flushed = log->body_->flushed();
+        known.recovery_point = log->recovery_point();
+        known.has_no_producers = flushed.end == known.recovery_point && flushed.has_no_producers;
+        known.indexes = flushed.end == known.recovery_point ? flushed.indexes : SavedIndexes{};
+      }
       if (!known.is_plain) points.push_back({partition, known.recovery_point});
-      if (known.is_plain || known.has_no_producers) side.push_back({partition, known.recovery_point, known.is_plain});
+      side.push_back({partition, known.recovery_point, known.is_plain, known.has_no_producers, known.indexes});
     }
   }
   auto const text = offsets_checkpoint_text(points);
-  std::string unused;
-  bool const is_new = text != body_->last_recovery_points;
   MR_TRY(write_file(kRecoveryPointsFile, text, body_->last_recovery_points));
-  if (!is_new) return {};
-  return write_file(kRecoveryFile, recovery_file_text(side, text), unused);
+  return write_file(kRecoveryFile, recovery_file_text(side, text), body_->last_recovery);
 }
 
 Status LogDirectory::write_checkpoints() {

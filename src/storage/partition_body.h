@@ -6,11 +6,13 @@
 
 #include "millrace/storage/log_directory.h"
 #include "millrace/storage/partition_log.h"
+#include "recovery_file.h"
 #include "segment.h"
 
 namespace millrace::storage {
 
 inline constexpr std::string_view kEpochsFile = "leader-epoch-checkpoint";
+inline constexpr std::string_view kIndexChecksFile = "millrace-index-checks";
 inline constexpr std::string_view kPartitionMetadataFile = "partition.metadata";
 
 struct DeletedSegments {
@@ -28,6 +30,8 @@ struct FlushTarget {
   uint64_t cut_count{};
   bool has_new_epochs = false;
   bool has_no_producers = false;
+  bool is_lost = false;  // something could not be written: the recovery point stays
+  SavedIndexes indexes;
 };
 
 class PartitionLog::Body {
@@ -37,8 +41,15 @@ class PartitionLog::Body {
 
   // ---- Opening (partition_open.cpp)
   Status create(Offset start, Wall now);
-  Status open(PreviousStop stop, Offset log_start, Offset recovery_point, bool has_no_producers_at_recovery_point,
-              Offset high_watermark, Wall now);
+  struct Start {
+    PreviousStop stop{};
+    Offset log_start;
+    Offset recovery_point;
+    Offset high_watermark;
+    bool has_no_producers = false;  // at the recovery point
+    SavedIndexes indexes;           // as of the recovery point
+  };
+  Status open(Start const& start, Wall now);
 
   // ---- Appending (partition_log.cpp)
   Result<Appended> append(std::span<ByteView const> batches, Wall now);
@@ -46,11 +57,15 @@ class PartitionLog::Body {
   Status roll(Offset base, Wall now);
   void publish();
   void mark_dirty();
+  // Appends to the side file what the index files of a closed segment hold.
+  Status save_index_checks(Segment const& segment);
   Status write_producer_snapshot(Offset at, std::string_view content);
   Result<Offset> sync();
-  // With io_mutex held, as finish_flush(); between the two the file system is synced, without it.
+  // Three steps, each with io_mutex held; between them the file system is synced, without it.
   Result<FlushTarget> begin_flush();
   Status finish_flush(FlushTarget const& target);
+  void complete_flush(FlushTarget const& target);
+  FlushTarget flushed() const;  // the last one that was completed
   Status close_cleanly();
 
   // ---- Cutting (partition_cut.cpp)
@@ -105,7 +120,9 @@ class PartitionLog::Body {
   std::atomic<bool> is_dirty{false};                       // listed with the directory for the next flush
   std::atomic<int64_t> flushed_position{0};
   std::atomic<bool> is_directory_unsynced{false};          // entries were made that no sync covers
+  FlushTarget last_flushed;                                // state_mutex
   bool are_epochs_dirty = false;                           // state_mutex
+  int64_t index_checks_bytes = 0;                          // of the side file; io_mutex
   int64_t snapshot_position = 0;                           // log position of the newest producer snapshot; state_mutex
 
  private:
@@ -116,10 +133,16 @@ class PartitionLog::Body {
   struct Files;
   Result<Files> list_files();
   Status finish_swaps(std::vector<env::DirectoryEntry>& entries);
-  Status recover_tail(PreviousStop stop, Offset recovery_point);
+  Status recover_tail(Start const& start);
   Status cut_tail(size_t index, Position position, Offset end, PreviousStop stop);
   Status load_epochs();
   Status rebuild_epochs();
+  Status load_index_checks();
+  Status check_transaction_indexes(Start const& start);
+  Status mend_transaction_indexes();
+  Result<std::vector<AbortedTransaction>> find_aborted(size_t index);
+  template <class OnAborted>
+  Status replay(Segment& segment, Offset from, ProducerState& state, OnAborted&& on_aborted);
 
  public:
   // The newest usable snapshot at or below `newest`, then the batches from there on. `empty_at`: nobody had produced then.
@@ -131,6 +154,7 @@ class PartitionLog::Body {
   std::shared_ptr<DeletedSegments> take_front(size_t count, RetentionResult& result);
   Result<size_t> count_expired(Wall now, Offset high_watermark);
 
+  std::vector<size_t> damaged_transactions_;  // segments whose transaction index must be made again
   std::vector<BatchHead> heads_;  // of the append that runs; kept to save allocations
 };
 

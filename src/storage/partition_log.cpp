@@ -1,6 +1,7 @@
 #include "millrace/storage/partition_log.h"
 
 #include "directory_body.h"
+#include "millrace/bytes/crc32c.h"
 #include "partition_body.h"
 
 namespace millrace::storage {
@@ -204,6 +205,7 @@ Status PartitionLog::Body::roll(Offset base, Wall now) {
   }
   MR_TRY(checked(directory.disk().sync_directory(path()), "sync the directory of"));
   if (old.size() > 0) {
+    if (auto saved = save_index_checks(old); !saved && saved.error().kind != ErrorKind::no_space) return saved;
     old.mark_sealed();
   } else {
     MR_TRY(remove_files(old));  // it never held anything, and cannot hold this offset
@@ -211,6 +213,18 @@ Status PartitionLog::Body::roll(Offset base, Wall now) {
   }
   segments.push_back(std::move(segment));
   publish();
+  return {};
+}
+
+Status PartitionLog::Body::save_index_checks(Segment const& segment) {
+  MR_TRY_ASSIGN(auto const checks, segment.make_checks());
+  auto line = fmt::format("{} {} {:08x} {:08x} {:08x}", segment.base(), checks.log_bytes, checks.offsets, checks.times,
+                          checks.transactions);
+  line += fmt::format(" {:08x}\n", crc32c(as_bytes(line)));
+  MR_TRY_ASSIGN(auto file, directory.disk().open(path(kIndexChecksFile), env::OpenMode::create));
+  ByteView const piece = as_bytes(line);
+  MR_TRY(file->write(Position(index_checks_bytes), {&piece, 1}));
+  index_checks_bytes += static_cast<int64_t>(line.size());
   return {};
 }
 
@@ -281,6 +295,7 @@ Result<FlushTarget> PartitionLog::Body::begin_flush() {
     return published->all().back();
   }();
   MR_TRY(segment->save_indexes());
+  target.indexes = segment->saved_indexes();
   return target;
 }
 
@@ -288,8 +303,6 @@ Status PartitionLog::Body::finish_flush(FlushTarget const& target) {
   if (target.cut_count != cut_count) return {};  // what was synced is not what is there now
   auto& disk = directory.disk();
   if (target.has_new_epochs) MR_TRY(disk.rename(path(kEpochsFile) + ".tmp", path(kEpochsFile)));
-  if (recovery_point.load() < target.end.value) recovery_point = target.end.value;
-  if (synced_end.load() < target.end.value) synced_end = target.end.value;
   // Snapshots taken between rolls serve only until the next one.
   std::set<Offset> keep;
   {
@@ -311,18 +324,39 @@ Status PartitionLog::Body::finish_flush(FlushTarget const& target) {
   return {};
 }
 
+void PartitionLog::Body::complete_flush(FlushTarget const& target) {
+  if (target.cut_count != cut_count || target.is_lost) return;
+  if (recovery_point.load() < target.end.value) recovery_point = target.end.value;
+  if (synced_end.load() < target.end.value) synced_end = target.end.value;
+  std::lock_guard lock(state_mutex);
+  last_flushed = target;
+}
+
+FlushTarget PartitionLog::Body::flushed() const {
+  std::lock_guard lock(state_mutex);
+  return last_flushed;
+}
+
 Status PartitionLog::Body::close_cleanly() {
   if (directory.is_offline()) return offline_error();
   std::lock_guard lock(io_mutex);
   MR_TRY(checked(active().close_indexes(), "save the indexes of"));
+  for (size_t i = 0; i + 1 < segments.size(); ++i) {
+    if (!segments[i]->has_unsaved_indexes()) continue;  // made again since the log was opened
+    MR_TRY(checked(segments[i]->save_indexes(), "save the indexes of"));
+    MR_TRY(checked(save_index_checks(*segments[i]), "save the checksums of"));
+  }
   MR_TRY(checked(active().trim_preallocation(), "trim"));
+  if (active().size() > 0) MR_TRY(checked(save_index_checks(active()), "save the checksums of"));
   if (kind == LogKind::partition && end().value > 0 && (snapshots.empty() || *snapshots.rbegin() < end())) {
     MR_TRY(checked(write_producer_snapshot(end(), producers.snapshot()), "save the producers of"));
   }
   auto target = begin_flush();
   if (!target) return failed(std::move(target).error(), "save the state of");
   MR_TRY(checked(directory.disk().sync_file_system(directory.path()), "sync the file system for"));
-  return checked(finish_flush(*target), "save the state of");
+  MR_TRY(checked(finish_flush(*target), "save the state of"));
+  complete_flush(*target);
+  return {};
 }
 
 // ---- PartitionLog: thin calls into the body

@@ -2,6 +2,7 @@
 #include <set>
 
 #include "checkpoint_text.h"
+#include "millrace/bytes/crc32c.h"
 #include "partition_body.h"
 
 namespace millrace::storage {
@@ -142,11 +143,10 @@ Result<PartitionLog::Body::Files> PartitionLog::Body::list_files() {
   return files;
 }
 
-Status PartitionLog::Body::open(PreviousStop stop, Offset start, Offset point, bool has_no_producers_at_point,
-                                Offset mark, Wall now) {
+Status PartitionLog::Body::open(Start const& start, Wall now) {
   MR_TRY_ASSIGN(auto files, list_files());
   // Segments that lie below the log start as a whole were deleted already.
-  while (files.segments.size() > 1 && std::next(files.segments.begin())->first <= start) {
+  while (files.segments.size() > 1 && std::next(files.segments.begin())->first <= start.log_start) {
     auto const base = files.segments.begin()->first;
     for (auto const* suffix : {".log", ".index", ".timeindex", ".txnindex"}) {
       auto removed = directory.disk().remove_file(path(offset_file_stem(base) + suffix));
@@ -160,29 +160,35 @@ Status PartitionLog::Body::open(PreviousStop stop, Offset start, Offset point, b
     position += found.log_bytes;
   }
   if (segments.empty()) {
-    MR_TRY(create(start, now));
+    MR_TRY(create(start.log_start, now));
   } else {
     for (size_t i = 0; i + 1 < segments.size(); ++i) segments[i]->mark_sealed();
+    MR_TRY(load_index_checks());
+    if (kind == LogKind::partition) MR_TRY(check_transaction_indexes(start));
     MR_TRY(load_epochs());
-    MR_TRY(recover_tail(stop, point));
-    log_start = std::max(start, segments.front()->base()).value;
+    MR_TRY(recover_tail(start));
+    MR_TRY(mend_transaction_indexes());
+    log_start = std::max(start.log_start, segments.front()->base()).value;
     publish();
   }
   if (Offset(log_start.load()) > end()) MR_TRY(truncate_fully_and_start_at(Offset(log_start.load()), now));
   if (recovery.were_epochs_rebuilt) MR_TRY(rebuild_epochs());
   if (epochs.truncate_from_end(end())) are_epochs_dirty = true;
   if (epochs.truncate_from_start(Offset(log_start.load()))) are_epochs_dirty = true;
-  recovery_point = stop == PreviousStop::clean ? end().value : std::clamp(point, segments.front()->base(), end()).value;
-  synced_end = recovery_point.load();
+  auto const point = start.stop == PreviousStop::clean ? end() : std::clamp(start.recovery_point, segments.front()->base(), end());
+  recovery_point = point.value;
+  synced_end = point.value;
   flushed_position = end_mark().position.value;
-  high_watermark_at_start = std::clamp(mark, Offset(log_start.load()), end());
+  last_flushed = {.end = point, .cut_count = cut_count, .has_no_producers = start.has_no_producers, .indexes = start.indexes};
+  high_watermark_at_start = std::clamp(start.high_watermark, Offset(log_start.load()), end());
   high_watermark = high_watermark_at_start.value;
   if (kind == LogKind::plain) return {};
-  auto const empty_at = has_no_producers_at_point ? std::optional(point) : std::nullopt;
-  return load_producers(now, Offset(recovery_point.load()), empty_at);
+  return load_producers(now, point, start.has_no_producers ? std::optional(start.recovery_point) : std::nullopt);
 }
 
-Status PartitionLog::Body::recover_tail(PreviousStop stop, Offset point) {
+Status PartitionLog::Body::recover_tail(Start const& start) {
+  auto const stop = start.stop;
+  auto const point = start.recovery_point;
   bool const is_clean = stop == PreviousStop::clean;
   // Below the recovery point nothing is read. After a clean stop only the last segment's end is found.
   size_t first = segments.size() - 1;
@@ -196,7 +202,9 @@ Status PartitionLog::Body::recover_tail(PreviousStop stop, Offset point) {
     expected = std::max(expected, segment.base());
     if (file_bytes == 0) continue;
     auto const from_offset = is_clean ? Offset(std::numeric_limits<int64_t>::max()) : i == first ? point : segment.base();
-    MR_TRY_ASSIGN(auto const from, segment.begin_rescan(from_offset));
+    if (is_clean) MR_TRY(segment.apply_checks());
+    auto const saved = !is_clean && segment.base() == start.indexes.base ? std::optional(start.indexes) : std::nullopt;
+    MR_TRY_ASSIGN(auto const from, segment.begin_rescan(from_offset, saved));
     MR_TRY_ASSIGN(auto file, segment.file().acquire());
     BatchScanner scanner(*file, from, Position(file_bytes));
     std::optional<Position> bad;
@@ -321,6 +329,112 @@ Status PartitionLog::Body::rebuild_epochs() {
   return {};
 }
 
+Status PartitionLog::Body::load_index_checks() {
+  auto const content = directory.disk().read_file(path(kIndexChecksFile), kEpochsBytesMax);
+  if (!content) return content.error().kind == ErrorKind::not_found ? Status() : content.error();
+  index_checks_bytes = static_cast<int64_t>(content->size());
+  SegmentList const list(segments);
+  for (std::string_view rest = *content; !rest.empty();) {
+    auto const end = rest.find('\n');
+    auto const line = rest.substr(0, end);
+    rest = end == std::string_view::npos ? std::string_view{} : rest.substr(end + 1);
+    auto const blank = line.rfind(' ');
+    if (blank == std::string_view::npos || line.substr(blank + 1) != fmt::format("{:08x}", crc32c(as_bytes(line.substr(0, blank))))) {
+      continue;
+    }
+    std::array<std::string_view, 5> fields;
+    auto text = line.substr(0, blank);
+    for (auto& field : fields) {
+      field = text.substr(0, text.find(' '));
+      text.remove_prefix(std::min(field.size() + 1, text.size()));
+    }
+    auto const base = parse_number<int64_t>(fields[0]);
+    auto const bytes = parse_number<int64_t>(fields[1]);
+    auto const hex = [](std::string_view digits) {
+      uint32_t value = 0;
+      std::from_chars(digits.data(), digits.data() + digits.size(), value, 16);
+      return value;
+    };
+    if (!base || !bytes) continue;
+    auto const i = list.find(Offset(*base));
+    if (i && segments[*i]->base() == Offset(*base)) {
+      segments[*i]->set_checks({*bytes, hex(fields[2]), hex(fields[3]), hex(fields[4])});
+    }
+  }
+  return {};
+}
+
+// Transaction indexes are small, and a lost one would show aborted records: they are looked at before anybody reads.
+Status PartitionLog::Body::check_transaction_indexes(Start const& start) {
+  bool const is_clean = start.stop == PreviousStop::clean;
+  for (size_t i = 0; i < segments.size(); ++i) {
+    bool const is_last = i + 1 == segments.size();
+    auto const saved = !is_clean && segments[i]->base() == start.indexes.base ? std::optional(start.indexes) : std::nullopt;
+    auto const next = is_last ? std::nullopt : std::optional(segments[i + 1]->base());
+    MR_TRY_ASSIGN(bool const is_good, segments[i]->is_transaction_index_good(next, saved));
+    if (!is_good) damaged_transactions_.push_back(i);
+  }
+  return {};
+}
+
+Status PartitionLog::Body::mend_transaction_indexes() {
+  for (auto const i : std::exchange(damaged_transactions_, {})) {
+    if (i >= segments.size()) continue;  // cut meanwhile
+    directory.options().log->warn(kArea, "{}: the transaction index of segment {} is damaged and made again", name, segments[i]->base());
+    MR_TRY_ASSIGN(auto aborted, find_aborted(i));
+    segments[i]->replace_aborted(std::move(aborted));
+    MR_TRY(segments[i]->save_indexes());
+  }
+  return {};
+}
+
+// Replays the producers from the newest usable snapshot to the end of the segment.
+Result<std::vector<AbortedTransaction>> PartitionLog::Body::find_aborted(size_t index) {
+  ProducerState state;
+  auto from = segments.front()->base();
+  for (auto i = snapshots.upper_bound(segments[index]->base()); i != snapshots.begin();) {
+    auto const at = *--i;
+    auto const content = directory.disk().read_file(path(offset_file_stem(at) + ".snapshot"), kSnapshotBytesMax);
+    if (content && state.load(*content, Wall{std::numeric_limits<int64_t>::min() / 2}, 1)) {
+      from = at;
+      break;
+    }
+  }
+  std::vector<AbortedTransaction> out;
+  for (auto i = SegmentList(segments).find(from).value_or(0); i <= index; ++i) {
+    MR_TRY(replay(*segments[i], from, state, [&](ProducerState::Ended const& ended) {
+      if (i == index) out.push_back({ended.producer_id, ended.first_offset, ended.last_offset, ended.last_stable_offset});
+    }));
+  }
+  return out;
+}
+
+// Applies the batches of a segment that end at or past `from`.
+template <class OnAborted>
+Status PartitionLog::Body::replay(Segment& segment, Offset from, ProducerState& state, OnAborted&& on_aborted) {
+  if (segment.size() == 0) return {};
+  Position at(0);
+  if (from > segment.base()) {
+    MR_TRY_ASSIGN(auto const located, segment.locate(from, Position(segment.size()), env::Wait::yes));
+    at = located.position;
+  }
+  MR_TRY_ASSIGN(auto file, segment.file().acquire());
+  BatchScanner scanner(*file, at, Position(segment.size()));
+  for (BatchHead head;;) {
+    MR_TRY_ASSIGN(auto const more, scanner.next(head));
+    if (!more) return {};
+    if (head.magic < 2 || head.last_offset < from) continue;
+    MR_TRY_ASSIGN(auto const header, scanner.prefix(record::kBatchHeaderBytes));
+    record::BatchView const batch(header);
+    if (batch.producer_id().value < 0) continue;
+    auto const bytes = batch.is_control() ? scanner.bytes() : Result<ByteView>(header);
+    if (!bytes) return bytes.error();
+    auto const claim = ProducerClaim::of(*bytes);
+    if (!claim) continue;
+    if (auto const ended = state.apply(*claim); ended && ended->is_aborted) on_aborted(*ended);
+  }
+}
+
 Status PartitionLog::Body::load_producers(Wall now, Offset newest, std::optional<Offset> empty_at) {
   auto& disk = directory.disk();
   producers.clear();
@@ -355,30 +469,10 @@ Status PartitionLog::Body::load_producers(Wall now, Offset newest, std::optional
   SegmentList const list(segments);
   for (auto i = list.find(from).value_or(0); i < segments.size(); ++i) {
     auto& segment = *segments[i];
-    if (segment.size() == 0) continue;
-    Position at(0);
-    if (from > segment.base()) {
-      MR_TRY_ASSIGN(auto const located, segment.locate(from, Position(segment.size()), env::Wait::yes));
-      at = located.position;
-    }
-    if (segment.start() + at.value < LogPosition(snapshot_position)) snapshot_position = (segment.start() + at.value).value;
-    MR_TRY_ASSIGN(auto file, segment.file().acquire());
-    BatchScanner scanner(*file, at, Position(segment.size()));
-    for (BatchHead head;;) {
-      MR_TRY_ASSIGN(auto const more, scanner.next(head));
-      if (!more) break;
-      if (head.magic < 2 || head.last_offset < from) continue;
-      MR_TRY_ASSIGN(auto const header, scanner.prefix(record::kBatchHeaderBytes));
-      record::BatchView const batch(header);
-      if (batch.producer_id().value < 0) continue;
-      auto const bytes = batch.is_control() ? scanner.bytes() : Result<ByteView>(header);
-      if (!bytes) return bytes.error();
-      auto const claim = ProducerClaim::of(*bytes);
-      if (!claim) continue;
-      if (auto const ended = producers.apply(*claim); ended && ended->is_aborted) {
-        segment.restore_aborted({ended->producer_id, ended->first_offset, ended->last_offset, ended->last_stable_offset});
-      }
-    }
+    snapshot_position = std::min(snapshot_position, segment.start().value);
+    MR_TRY(replay(segment, from, producers, [&](ProducerState::Ended const& ended) {
+      segment.restore_aborted({ended.producer_id, ended.first_offset, ended.last_offset, ended.last_stable_offset});
+    }));
   }
   return {};
 }

@@ -72,6 +72,8 @@ Result<std::unique_ptr<PlainLog>> PlainLog::open(LogDirectory& directory, TopicI
   if (auto const latest = plain->latest_snapshot(); latest && latest->end_offset > plain->end().offset) {
     MR_TRY(plain->reset_to_latest_snapshot());
   }
+  // What lies below the oldest kept snapshot was given up with the older ones.
+  if (!plain->body_->snapshots.empty()) plain->body_->log->advance_log_start(plain->body_->snapshots.begin()->end_offset);
   return plain;
 }
 

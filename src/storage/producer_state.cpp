@@ -226,23 +226,22 @@ std::string ProducerState::snapshot() const {
   return out;
 }
 
-Status ProducerState::load(std::string_view content, Wall now, int64_t expiry_ms) {
-  clear();
+Result<std::vector<std::pair<ProducerId, ProducerEntry>>> parse_producer_snapshot(std::string_view content) {
   auto const* at = reinterpret_cast<std::byte const*>(content.data());
+  auto const* const end = at + content.size();
   if (content.size() < kSnapshotHeadBytes || load_be<int16_t>(at) != kSnapshotVersion) {
     return Error{ErrorKind::corrupt, fmt::format("producer snapshot of {} bytes: not version 1", content.size())};
   }
-  auto const checksum = load_be<uint32_t>(at + 2);
-  if (checksum != crc32c(as_bytes(content).subspan(kSnapshotChecksumFrom))) {
+  if (load_be<uint32_t>(at + 2) != crc32c(as_bytes(content).subspan(kSnapshotChecksumFrom))) {
     return Error{ErrorKind::corrupt, "producer snapshot: wrong checksum"};
   }
   auto const count = load_be<int32_t>(at + kSnapshotChecksumFrom);
-  if (count < 0 || static_cast<size_t>(count) != (content.size() - kSnapshotHeadBytes) / kSnapshotEntryBytes ||
-      (content.size() - kSnapshotHeadBytes) % kSnapshotEntryBytes != 0) {
+  if (count < 0 || static_cast<size_t>(count) * kSnapshotEntryBytes != content.size() - kSnapshotHeadBytes) {
     return Error{ErrorKind::corrupt, fmt::format("producer snapshot: {} entries in {} bytes", count, content.size())};
   }
-  for (at += kSnapshotHeadBytes; at != reinterpret_cast<std::byte const*>(content.data() + content.size());
-       at += kSnapshotEntryBytes) {
+  std::vector<std::pair<ProducerId, ProducerEntry>> out;
+  out.reserve(static_cast<size_t>(count));
+  for (at += kSnapshotHeadBytes; at != end; at += kSnapshotEntryBytes) {
     ProducerEntry entry;
     entry.epoch = ProducerEpoch(load_be<int16_t>(at + 8));
     entry.last_timestamp_ms = load_be<int64_t>(at + 26);
@@ -254,9 +253,17 @@ Status ProducerState::load(std::string_view content, Wall now, int64_t expiry_ms
                              .last_offset = Offset(load_be<int64_t>(at + 14)),
                              .timestamp_ms = entry.last_timestamp_ms};
     if (last.last_offset >= Offset(0)) entry.add(last);
-    if (open < Offset(0) && now.ms - entry.last_timestamp_ms >= expiry_ms) continue;
-    ProducerId const id(load_be<int64_t>(at));
-    if (open >= Offset(0)) open_[open] = id;
+    out.emplace_back(ProducerId(load_be<int64_t>(at)), entry);
+  }
+  return out;
+}
+
+Status ProducerState::load(std::string_view content, Wall now, int64_t expiry_ms) {
+  clear();
+  MR_TRY_ASSIGN(auto const parsed, parse_producer_snapshot(content));
+  for (auto const& [id, entry] : parsed) {
+    if (!entry.open_transaction_first_offset && now.ms - entry.last_timestamp_ms >= expiry_ms) continue;
+    if (entry.open_transaction_first_offset) open_[*entry.open_transaction_first_offset] = id;
     entries_[id.value] = entry;
   }
   return {};

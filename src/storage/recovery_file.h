@@ -11,10 +11,22 @@
 
 namespace millrace::storage {
 
+// How much of the last segment's index files the recovery point vouches for.
+struct SavedIndexes {
+  Offset base{-1};            // of the segment; -1: not known
+  int64_t offset_bytes{};
+  int64_t time_bytes{};
+  int64_t transaction_bytes{};
+  uint32_t transaction_check{};
+  friend bool operator==(SavedIndexes const&, SavedIndexes const&) = default;
+};
+
 struct RecoveryEntry {
   TopicPartition partition;
   Offset recovery_point;
-  bool is_plain{};  // the metadata log, which is in no checkpoint; others: no producer was known at that point
+  bool is_plain{};            // the metadata log, which is in no checkpoint
+  bool has_no_producers{};    // as of the recovery point
+  SavedIndexes indexes;
   friend bool operator==(RecoveryEntry const&, RecoveryEntry const&) = default;
 };
 

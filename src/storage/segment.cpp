@@ -1,5 +1,6 @@
 #include "segment.h"
 
+#include "millrace/bytes/crc32c.h"
 #include "millrace/bytes/endian.h"
 
 namespace millrace::storage {
@@ -188,6 +189,7 @@ Result<std::optional<int64_t>> Segment::first_timestamp_ms() {
 void Segment::begin_full_rescan() {
   std::lock_guard lock(mutex_);
   forget_loaded_locked();
+  checks_.reset();
   is_rebuild_due_ = false;
   is_scanned_ = are_offsets_loaded_ = are_times_known_ = are_times_verified_ = are_aborted_loaded_ = true;
   size_.store(0, std::memory_order_release);
@@ -211,23 +213,25 @@ void Segment::forget_loaded_locked() {
 }
 
 // The ends of both index files, if they are at or below `offset` and the offset index points at the batch that it says.
-Result<std::optional<Segment::Tail>> Segment::read_tail(env::File& log, Offset offset) {
+Result<std::optional<Segment::Tail>> Segment::read_tail(env::File& log, Offset offset,
+                                                        std::optional<SavedIndexes> const& saved) {
   Tail tail;
   std::array<std::byte, kTimeEntryBytes> bytes;
-  auto const last = [&](std::string_view suffix, size_t entry_bytes, int64_t& count) -> Result<bool> {
+  auto const last = [&](std::string_view suffix, size_t entry_bytes, int64_t bytes_known, int64_t& count) -> Result<bool> {
     auto file = cache_.disk().open(path(suffix), env::OpenMode::read);
     if (!file) return file.error().kind == ErrorKind::not_found ? Result<bool>(false) : std::move(file).error();
     MR_TRY_ASSIGN(auto const size, (*file)->size());
-    count = size / static_cast<int64_t>(entry_bytes);
+    if (size < bytes_known) return false;
+    count = (bytes_known > 0 ? bytes_known : size) / static_cast<int64_t>(entry_bytes);
     if (count == 0) return false;
     MR_TRY_ASSIGN(auto const got, (*file)->read(Position((count - 1) * static_cast<int64_t>(entry_bytes)),
                                                 MutableByteView(bytes).first(entry_bytes)));
     return got == entry_bytes;
   };
-  MR_TRY_ASSIGN(auto const has_offset, last(".index", kOffsetEntryBytes, tail.offset_count));
+  MR_TRY_ASSIGN(auto const has_offset, last(".index", kOffsetEntryBytes, saved ? saved->offset_bytes : 0, tail.offset_count));
   if (!has_offset) return std::optional<Tail>();
   tail.offset = OffsetEntry{load_be<int32_t>(bytes.data()), load_be<int32_t>(bytes.data() + 4)};
-  MR_TRY_ASSIGN(auto const has_time, last(".timeindex", kTimeEntryBytes, tail.time_count));
+  MR_TRY_ASSIGN(auto const has_time, last(".timeindex", kTimeEntryBytes, saved ? saved->time_bytes : 0, tail.time_count));
   if (!has_time) return std::optional<Tail>();
   tail.time = TimeEntry{load_be<int64_t>(bytes.data()), load_be<int32_t>(bytes.data() + 8)};
   auto const limit = offset - base_;
@@ -243,7 +247,7 @@ Result<std::optional<Segment::Tail>> Segment::read_tail(env::File& log, Offset o
   return std::optional(tail);
 }
 
-Result<Position> Segment::begin_rescan(Offset offset) {
+Result<Position> Segment::begin_rescan(Offset offset, std::optional<SavedIndexes> const& saved) {
   auto const bytes = size();
   std::string transactions;
   if (!are_aborted_loaded_ || !aborted_.empty()) {
@@ -255,14 +259,18 @@ Result<Position> Segment::begin_rescan(Offset offset) {
   bool is_good = !is_rebuild_due_ && offset > base_ && bytes > 0;
   if (is_good) {
     MR_TRY_ASSIGN(auto file, file_.acquire());
-    MR_TRY_ASSIGN(tail, read_tail(*file, offset));
+    MR_TRY_ASSIGN(tail, read_tail(*file, offset, saved));
     if (!tail) {
       MR_TRY_ASSIGN(auto const index, read_index(cache_.disk(), path(".index")));
       MR_TRY_ASSIGN(auto const time_index, read_index(cache_.disk(), path(".timeindex")));
       offsets = parse_offset_index(index);
       std::erase_if(offsets, [&](auto const& e) { return e.relative_offset > offset - base_ || e.position >= bytes; });
       times = parse_time_index(time_index);
-      is_good = !offsets.empty() && is_rising(offsets, bytes);
+      if (saved) {
+        is_good = static_cast<int64_t>(index.size()) >= saved->offset_bytes &&
+                  static_cast<int64_t>(time_index.size()) >= saved->time_bytes;
+      }
+      is_good = is_good && !offsets.empty() && is_rising(offsets, bytes);
       if (is_good) {
         BatchScanner scanner(*file, Position(offsets.back().position), Position(bytes), 512);
         BatchHead head;
@@ -310,6 +318,73 @@ Status Segment::close_indexes() {
     if (!cache_.disk().exists(path(suffix))) MR_TRY(cache_.disk().open(path(suffix), env::OpenMode::create));
   }
   return {};
+}
+
+void Segment::set_checks(IndexChecks const& checks) {
+  std::lock_guard lock(mutex_);
+  if (checks.log_bytes == size()) checks_ = checks;
+}
+
+Result<IndexChecks> Segment::make_checks() const {
+  IndexChecks checks{.log_bytes = size()};
+  MR_TRY_ASSIGN(auto const offsets, read_index(cache_.disk(), path(".index")));
+  MR_TRY_ASSIGN(auto const times, read_index(cache_.disk(), path(".timeindex")));
+  MR_TRY_ASSIGN(auto const transactions, read_index(cache_.disk(), path(".txnindex")));
+  checks.offsets = crc32c(as_bytes(offsets));
+  checks.times = crc32c(as_bytes(times));
+  checks.transactions = crc32c(as_bytes(transactions));
+  return checks;
+}
+
+Status Segment::apply_checks() {
+  {
+    std::lock_guard lock(mutex_);
+    if (!checks_ || is_rebuild_due_) return {};
+  }
+  MR_TRY_ASSIGN(auto const found, make_checks());
+  std::lock_guard lock(mutex_);
+  if (found.offsets != checks_->offsets || found.times != checks_->times) is_rebuild_due_ = true;
+  return {};
+}
+
+Result<bool> Segment::is_transaction_index_good(std::optional<Offset> next_base, std::optional<SavedIndexes> const& saved) {
+  MR_TRY_ASSIGN(auto const content, read_index(cache_.disk(), path(".txnindex")));
+  std::lock_guard lock(mutex_);
+  if (checks_ && checks_->transactions != crc32c(as_bytes(content))) return false;
+  if (saved) {
+    if (static_cast<int64_t>(content.size()) < saved->transaction_bytes) return false;
+    if (crc32c(as_bytes(content).first(static_cast<size_t>(saved->transaction_bytes))) != saved->transaction_check) return false;
+    return true;  // what follows is found again by the replay
+  }
+  auto const entries = parse_transaction_index(content);
+  if (content.size() != entries.size() * kTransactionEntryBytes) return false;
+  auto last = base_ - 1;
+  for (auto const& entry : entries) {
+    if (entry.last_offset <= last || entry.first_offset > entry.last_offset || entry.first_offset < Offset(0) ||
+        entry.producer_id < ProducerId(0) || (next_base && entry.last_offset >= *next_base)) {
+      return false;
+    }
+    last = entry.last_offset;
+  }
+  return true;
+}
+
+SavedIndexes Segment::saved_indexes() const {
+  std::lock_guard lock(mutex_);
+  if (is_rebuild_due_ || !are_aborted_loaded_) return {};
+  auto const aborted = transaction_index_bytes(std::span(aborted_).first(aborted_.size() - aborted_unsaved_));
+  return {.base = base_,
+          .offset_bytes = offsets_saved_ * static_cast<int64_t>(kOffsetEntryBytes),
+          .time_bytes = times_saved_ * static_cast<int64_t>(kTimeEntryBytes),
+          .transaction_bytes = static_cast<int64_t>(aborted.size()),
+          .transaction_check = crc32c(as_bytes(aborted))};
+}
+
+void Segment::replace_aborted(std::vector<AbortedTransaction> aborted) {
+  std::lock_guard lock(mutex_);
+  aborted_ = std::move(aborted);
+  aborted_unsaved_ = aborted_.size();
+  are_aborted_loaded_ = true;
 }
 
 void Segment::mark_sealed() {
@@ -390,13 +465,14 @@ Status Segment::save_indexes() {
   size_t offset_count = 0, time_count = 0, aborted_count = 0;
   bool cut = false;
   bool has_transactions = false;
+  bool are_transactions_known = false;
   {
     std::lock_guard lock(mutex_);
     if (is_rebuild_due_) return {};
     offset_count = offsets_unsaved_;
     time_count = times_unsaved_.size();
     aborted_count = aborted_unsaved_;
-    cut = are_files_longer_ && is_scanned_;
+    cut = are_files_longer_ && (is_scanned_ || is_files_scanned_);
     offsets = offset_index_bytes(std::span(offsets_).last(offset_count));
     times = time_index_bytes(times_unsaved_);
     aborted = transaction_index_bytes(std::span(aborted_).last(aborted_count));
@@ -404,13 +480,14 @@ Status Segment::save_indexes() {
     times_at = times_saved_ * static_cast<int64_t>(kTimeEntryBytes);
     aborted_at = static_cast<int64_t>((aborted_.size() - aborted_count) * kTransactionEntryBytes);
     has_transactions = !aborted_.empty();
+    are_transactions_known = are_aborted_loaded_;
   }
   auto& disk = cache_.disk();
   if (offset_count > 0 || cut) MR_TRY(write_index(disk, path(".index"), offsets_at, offsets, cut));
   if (time_count > 0 || cut) MR_TRY(write_index(disk, path(".timeindex"), times_at, times, cut));
   if (aborted_count > 0) {
-    MR_TRY(write_index(disk, path(".txnindex"), aborted_at, aborted, cut));
-  } else if (cut && (has_transactions || disk.exists(path(".txnindex")))) {
+    MR_TRY(write_index(disk, path(".txnindex"), aborted_at, aborted, aborted_at == 0 || (cut && are_transactions_known)));
+  } else if (cut && are_transactions_known && (has_transactions || disk.exists(path(".txnindex")))) {
     MR_TRY(write_index(disk, path(".txnindex"), aborted_at, aborted, cut));
   }
   std::lock_guard lock(mutex_);
@@ -437,25 +514,22 @@ Status Segment::load_offsets_locked(env::Wait wait) {
   auto entries = parse_offset_index(content);
   if (static_cast<int64_t>(entries.size()) > offsets_saved_) entries.resize(static_cast<size_t>(offsets_saved_));
   std::span const unsaved = std::span(offsets_).last(offsets_unsaved_);
-  bool is_good = is_rising(entries, size());
+  bool is_good = is_rising(entries, size()) && (!checks_ || checks_->offsets == crc32c(as_bytes(content)));
   if (!unsaved.empty()) {
     // Entries made since the log was opened follow those in the file.
     is_good = is_good && static_cast<int64_t>(entries.size()) == offsets_saved_ &&
               (entries.empty() || entries.back().position < unsaved.front().position);
   }
   auto const last = !unsaved.empty() ? unsaved.back() : entries.empty() ? OffsetEntry{} : entries.back();
-  if (is_good && size() - last.position > rules_.interval_bytes + kIndexGapBytesMax) {
+  if (is_good && size() - last.position > kIndexGapBytesMax) {
+    // An entry is due at the first batch that begins more than an interval behind the last one.
     MR_TRY_ASSIGN(auto file, file_.acquire());
     BatchScanner scanner(*file, Position(last.position), Position(size()));
-    BatchHead head;
-    int64_t since = 0;
-    while (is_good && since <= rules_.interval_bytes + kIndexGapBytesMax) {
+    for (BatchHead head; is_good && scanner.next_position() - Position(last.position) <= 2 * kIndexGapBytesMax;) {
       auto const more = scanner.next(head);
       if (!more || !*more) break;
-      is_good = since <= rules_.interval_bytes + kIndexGapBytesMax;
-      since += head.size_bytes;
+      is_good = scanner.position() - Position(last.position) <= std::max(rules_.interval_bytes, kIndexGapBytesMax);
     }
-    is_good = is_good && (scanner.next_position() == Position(size()) || since <= rules_.interval_bytes + kIndexGapBytesMax);
   }
   if (!is_good) return rebuild_locked();
   offsets_saved_ = static_cast<int64_t>(entries.size());
@@ -492,8 +566,9 @@ Status Segment::rebuild_locked() {
   recent_.clear();
   recent_next_ = 0;
   are_files_longer_ = true;
+  checks_.reset();
   is_rebuild_due_ = false;
-  is_scanned_ = are_offsets_loaded_ = are_times_known_ = are_times_verified_ = true;
+  are_offsets_loaded_ = are_times_known_ = are_times_verified_ = is_files_scanned_ = true;
   BatchScanner scanner(*file, Position(0), Position(size()));
   BatchHead head;
   for (;;) {
@@ -687,6 +762,11 @@ Result<std::optional<ReadResult>> Segment::read(ReadRequest const& request, Posi
   }
   if (cuts_.load(std::memory_order_acquire) != cuts) return was_cut();
   return std::optional(std::move(result));
+}
+
+bool Segment::has_unsaved_indexes() const {
+  std::lock_guard lock(mutex_);
+  return offsets_unsaved_ > 0 || aborted_unsaved_ > 0 || !times_unsaved_.empty();
 }
 
 size_t Segment::index_memory_bytes() const {

@@ -15,6 +15,7 @@
 #include "millrace/record/batch.h"
 #include "millrace/storage/file_cache.h"
 #include "millrace/storage/read_view.h"
+#include "recovery_file.h"
 
 namespace millrace::storage {
 
@@ -119,6 +120,15 @@ std::string offset_index_bytes(std::span<OffsetEntry const> entries);
 std::string time_index_bytes(std::span<TimeEntry const> entries);
 std::string transaction_index_bytes(std::span<AbortedTransaction const> entries);
 
+// Checksums of a closed segment's index files, kept in a side file (docs/log-format.md).
+struct IndexChecks {
+  int64_t log_bytes{};
+  uint32_t offsets{};
+  uint32_t times{};
+  uint32_t transactions{};
+  friend bool operator==(IndexChecks const&, IndexChecks const&) = default;
+};
+
 struct IndexRules {
   int64_t interval_bytes = 4096;
   int64_t bytes_max = 10 << 20;
@@ -171,12 +181,23 @@ class Segment : public std::enable_shared_from_this<Segment> {
   // *blocks* Readies the segment for a scan of its tail: keeps index entries up to the last one at or below `offset`
   // and returns that batch's position (0: none). The caller accounts for the batches from there on and commits;
   // size() is that position until then.
-  Result<Position> begin_rescan(Offset offset);
+  // `saved`: what the index files hold for certain, if that is known.
+  Result<Position> begin_rescan(Offset offset, std::optional<SavedIndexes> const& saved = std::nullopt);
   // *blocks* As begin_rescan, from the front.
   void begin_full_rescan();
   void commit_found(int64_t bytes);
   // *blocks* No more appends for now: the last time index entry is made and everything saved.
   Status close_indexes();
+  // Known of an index written before; ignored if the segment has another size.
+  void set_checks(IndexChecks const& checks);
+  // *blocks* Of the files as they are now.
+  Result<IndexChecks> make_checks() const;
+  // *blocks* Compares the offset and time index with what is known of them; a damaged one is made again on first use.
+  Status apply_checks();
+  // *blocks* False: the transaction index is damaged or lost, and replace_aborted() must follow.
+  Result<bool> is_transaction_index_good(std::optional<Offset> next_base, std::optional<SavedIndexes> const& saved);
+  SavedIndexes saved_indexes() const;
+  void replace_aborted(std::vector<AbortedTransaction> aborted);
   // A newer segment follows: fewer index entries stay in memory, those that are saved.
   void mark_sealed();
   // *blocks* Cuts log and indexes: nothing at or past `position` and `offset` stays. Regions past it are revoked first.
@@ -206,6 +227,7 @@ class Segment : public std::enable_shared_from_this<Segment> {
   Result<std::optional<Offset>> indexed_offset_at(Position position, env::Wait wait);
   void revoke_leases_past(Position position);
   void revoke_all();  // and reads that are under way fail
+  bool has_unsaved_indexes() const;
   size_t index_memory_bytes() const;
 
  private:
@@ -240,7 +262,7 @@ class Segment : public std::enable_shared_from_this<Segment> {
     int64_t offset_count{};
     int64_t time_count{};
   };
-  Result<std::optional<Tail>> read_tail(env::File& log, Offset offset);
+  Result<std::optional<Tail>> read_tail(env::File& log, Offset offset, std::optional<SavedIndexes> const& saved);
   std::optional<Located> recent_locked(Offset offset) const;
   Result<Located> walk(env::File& file, Hint const& hint, Offset offset, Position limit, env::Wait wait);
   Result<std::shared_ptr<env::File>> acquire(env::Wait wait);
@@ -268,9 +290,11 @@ class Segment : public std::enable_shared_from_this<Segment> {
 
   mutable std::mutex mutex_;
   IndexRules rules_;
+  std::optional<IndexChecks> checks_;
   bool is_rebuild_due_ = false;             // an index file is missing or was found broken
   bool is_sealed_ = false;
   bool is_scanned_ = false;                 // the saved counts were found by a scan and may be less than the files hold
+  bool is_files_scanned_ = false;           // the same for offset and time index, after a rebuild
   bool are_files_longer_ = true;            // index files may hold more than the saved entries
   // Offset index: the saved entries if loaded, then the unsaved ones.
   std::vector<OffsetEntry> offsets_;

@@ -1,4 +1,5 @@
 // Lookups by time, and the transaction index.
+#include "millrace/bytes/crc32c.h"
 #include "millrace/record/legacy.h"
 #include "millrace/record/record.h"
 #include "segment.h"
@@ -27,6 +28,7 @@ Result<std::vector<TimeEntry>> Segment::times_locked() {
     entries.resize(static_cast<size_t>(times_saved_));
   }
   bool is_good = are_times_known_ ? static_cast<int64_t>(entries.size()) == times_saved_ : !entries.empty() || size() == 0;
+  if (checks_) is_good = content && checks_->times == crc32c(as_bytes(*content));
   TimeEntry last{-1, -1};
   for (auto const& entry : entries) {
     is_good = is_good && entry.timestamp_ms > last.timestamp_ms && entry.relative_offset >= std::max(last.relative_offset, 0);

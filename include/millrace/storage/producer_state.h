@@ -147,4 +147,7 @@ class ProducerState {
   std::map<Offset, Ended> completed_;             // ended, marker perhaps not below the high watermark yet
 };
 
+// The entries of a `.snapshot` file in its order. corrupt: not one, or damaged.
+Result<std::vector<std::pair<ProducerId, ProducerEntry>>> parse_producer_snapshot(std::string_view content);
+
 }  // namespace millrace::storage
