@@ -23,13 +23,13 @@ class Page {
     auto& out = topics_.add();
     out.name = name;
     out.is_internal = metadata::is_internal_topic(name);
+    out.topic_authorized_operations = kTopicOperations;
     if (topic == nullptr) {
       out.error_code = metadata::check_topic_name(name) ? ErrorCode::invalid_topic_exception
                                                         : ErrorCode::unknown_topic_or_partition;
       return true;
     }
     out.topic_id = topic->id;
-    out.topic_authorized_operations = kTopicOperations;
     ArrayBuilder<Response::DescribeTopicPartitionsResponsePartition> partitions(context_.arena());
     int32_t next = first_partition;
     for (; next < topic->partition_count() && room_ > 0; ++next, --room_) {
@@ -80,6 +80,19 @@ class Page {
   int32_t room_;
 };
 
+// The cursor is none that an answer gave for these topics.
+void refuse(RequestContext& context, Request const& request) {
+  Response response;
+  ArrayBuilder<Response::DescribeTopicPartitionsResponseTopic> topics(context.arena(), request.topics.size());
+  for (auto const& topic : request.topics) {
+    auto& out = topics.add();
+    out.name = topic.name;
+    out.error_code = ErrorCode::invalid_request;
+  }
+  response.topics = topics.finish();
+  context.reply(response);
+}
+
 }  // namespace
 
 void handle_describe_topic_partitions(ContextPtr context) {
@@ -87,18 +100,8 @@ void handle_describe_topic_partitions(ContextPtr context) {
   if (!context->decode(request)) return;
   Str const from = request.cursor ? request.cursor->topic_name : Str();
   int32_t const from_partition = request.cursor ? request.cursor->partition_index : 0;
-  if (from_partition < 0) {
-    Response response;
-    ArrayBuilder<Response::DescribeTopicPartitionsResponseTopic> topics(context->arena(), request.topics.size());
-    for (auto const& topic : request.topics) {
-      auto& out = topics.add();
-      out.name = topic.name;
-      out.error_code = ErrorCode::invalid_request;
-    }
-    response.topics = topics.finish();
-    return context->reply(response);
-  }
   std::set<Str> names;
+  bool is_refused = from_partition < 0;
   if (request.topics.empty()) {
     context->image().topics.for_each_from(from, [&](std::string const& name, auto const&) {
       names.insert(name);
@@ -107,7 +110,9 @@ void handle_describe_topic_partitions(ContextPtr context) {
   } else {
     for (auto const& topic : request.topics)
       if (topic.name >= from) names.insert(topic.name);
+    is_refused |= request.cursor && !names.contains(from);
   }
+  if (is_refused) return refuse(*context, request);
   Page page(*context, std::clamp(request.response_partition_limit, 1, kPartitionsPerPageMax));
   for (auto name : names) {
     if (!page.add(name, name == from ? from_partition : 0)) break;

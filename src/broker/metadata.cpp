@@ -114,13 +114,16 @@ class Answer {
 
 // Asks the controller and does not wait: the client will ask again.
 void auto_create(RequestContext& context, std::vector<Str> const& names) {
+  auto& reactor = context.thread().reactor;
+  auto const submit = [&](metadata::ControllerRequest request) {
+    context.services().controller.submit(std::move(request), reactor.now() + kAutoCreationTimeout, reactor, [](auto) {});
+  };
   metadata::CreateTopics request;
   for (auto name : names) {
-    auto& topic = request.topics.emplace_back();
-    topic.name = std::string(name);
+    if (metadata::is_internal_topic(name)) submit(metadata::CreateInternalTopic{std::string(name)});
+    else request.topics.emplace_back().name = std::string(name);
   }
-  auto& reactor = context.thread().reactor;
-  context.services().controller.submit(std::move(request), reactor.now() + kAutoCreationTimeout, reactor, [](auto) {});
+  if (!request.topics.empty()) submit(std::move(request));
 }
 
 }  // namespace
@@ -171,7 +174,7 @@ void handle_metadata(ContextPtr context) {
   for (auto name : missing) {
     bool const is_legal = !metadata::check_topic_name(name);
     answer.add_error(name, {}, is_legal ? ErrorCode::unknown_topic_or_partition : ErrorCode::invalid_topic_exception);
-    if (is_legal && may_create && !metadata::is_internal_topic(name)) to_create.push_back(name);
+    if (is_legal && may_create) to_create.push_back(name);
   }
   if (!to_create.empty()) auto_create(*context, to_create);
   answer.send();

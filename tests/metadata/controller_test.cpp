@@ -277,6 +277,29 @@ TEST(Controller, TopicsGrowAndGo) {
   EXPECT_EQ(story.image().find_configs(ConfigResourceType::topic, "t"), nullptr);
 }
 
+TEST(Controller, InternalTopicsFitTheClusterThatThereIs) {
+  Story story;
+  ASSERT_TRUE(story.register_broker(1, 1).error.ok());
+  story.beat(1);
+  auto const make = [&](std::string name) {
+    return story.ask<CreateInternalTopicAnswer>(CreateInternalTopic{std::move(name)}).error.code;
+  };
+  EXPECT_EQ(make("__transaction_state"), ErrorCode::none);
+  EXPECT_EQ(make("__transaction_state"), ErrorCode::none);
+  EXPECT_EQ(story.last_record_count(), 0U);
+  EXPECT_EQ(make("orders"), ErrorCode::invalid_request);
+  auto const* topic = story.image().find_topic("__transaction_state");
+  ASSERT_NE(topic, nullptr);
+  EXPECT_EQ(topic->partition_count(), 50);
+  EXPECT_EQ(topic->find_partition(0)->replicas.size(), 1U);
+  std::string configs;
+  story.image().find_configs(ConfigResourceType::topic, topic->name)->for_each([&](std::string const& key, std::string const& value) {
+    configs += fmt::format("{}={} ", key, value);
+  });
+  EXPECT_EQ(configs, "cleanup.policy=compact compression.type=uncompressed min.insync.replicas=1 segment.bytes=104857600 "
+                     "unclean.leader.election.enable=false ");
+}
+
 TEST(Controller, ProducerIdBlocksNeverOverlap) {
   Story story;
   auto const epoch = story.register_broker(1, 1).broker_epoch;

@@ -59,6 +59,7 @@ class Controller {
   Decision decide(Image const& tip, RegisterController const& request, Mono now);
   Decision decide(Image const& tip, AllocateProducerIds const& request, Mono now);
   Decision decide(Image const& tip, UpdateFeatures const& request, Mono now);
+  Decision decide(Image const& tip, CreateInternalTopic const& request, Mono now);
   TopicCreated create_topic(Image const& tip, TopicCreation const& topic, RecordList& out);
 
   ControllerConfig config_;

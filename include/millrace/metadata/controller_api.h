@@ -54,6 +54,15 @@ struct CreateTopicsAnswer {
   std::vector<TopicCreated> topics;  // in the order of the request
 };
 
+// ---- Internal topics: made with the node's settings when a coordinator is first asked for.
+
+struct CreateInternalTopic {
+  std::string name;  // one of is_internal_topic()
+};
+struct CreateInternalTopicAnswer {
+  ApiError error;  // topic_already_exists is none: somebody else was first
+};
+
 // ---- DeleteTopics: ids are unique and there when the request is made; gone ones answer unknown_topic_id.
 
 struct DeleteTopics {
@@ -161,11 +170,12 @@ struct UpdateFeaturesAnswer {
 };
 
 using ControllerRequest = std::variant<CreateTopics, DeleteTopics, CreatePartitions, RegisterBroker, BrokerHeartbeat,
-                                       UnregisterBroker, RegisterController, AllocateProducerIds, UpdateFeatures>;
+                                       UnregisterBroker, RegisterController, AllocateProducerIds, UpdateFeatures,
+                                       CreateInternalTopic>;
 // The alternative of the same position as the request's.
 using ControllerAnswer = std::variant<CreateTopicsAnswer, DeleteTopicsAnswer, CreatePartitionsAnswer, RegisterBrokerAnswer,
                                       BrokerHeartbeatAnswer, UnregisterBrokerAnswer, RegisterControllerAnswer,
-                                      AllocateProducerIdsAnswer, UpdateFeaturesAnswer>;
+                                      AllocateProducerIdsAnswer, UpdateFeaturesAnswer, CreateInternalTopicAnswer>;
 static_assert(std::variant_size_v<ControllerRequest> == std::variant_size_v<ControllerAnswer>);
 
 // The answer to `request` that carries nothing but `error`.
