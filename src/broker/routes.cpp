@@ -7,7 +7,8 @@ namespace {
 
 constexpr Route kRoutes[] = {
     {ApiKey::produce, handle_produce},
-    {ApiKey::fetch, handle_fetch},
+    // A controller serves its log to other voters and brokers only, and there are none.
+    {.key = ApiKey::fetch, .handle = handle_fetch, .except_on = static_cast<uint8_t>(ListenerKind::controller)},
     {ApiKey::list_offsets, handle_list_offsets},
     {ApiKey::metadata, handle_metadata},
     {.key = ApiKey::find_coordinator, .handle = handle_find_coordinator, .except_on = 0, .is_advertised = false},
