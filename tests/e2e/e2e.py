@@ -132,7 +132,13 @@ class Target:
         if run.returncode:
             raise SystemExit(f"{self.launcher} {' '.join(verb)} failed")
         if run.stdout.strip():
-            self.bootstrap = json.loads(run.stdout.strip().splitlines()[-1])["bootstrap"]
+            info = json.loads(run.stdout.strip().splitlines()[-1])
+            self.bootstrap, self.pid = info["bootstrap"], info["nodes"]["1"]["pid"]
+
+    def check_alive(self):
+        if not Path(f"/proc/{self.pid}/exe").exists():
+            log = Path(self.env["DATA"]) / "1/server.log"
+            raise SystemExit("the node died:\n" + log.read_text(errors="replace")[-2000:])
 
 
 def main():
@@ -156,6 +162,8 @@ def main():
         print(f"{'FAIL' if problem else 'PASS'} {name} ({time.time() - begin:.1f} s){': ' + problem if problem else ''}",
               flush=True)
         passed, failed = passed + (not problem), failed + bool(problem)
+        if problem:
+            target.check_alive()
         return not problem
 
     with tempfile.TemporaryDirectory(prefix="millrace-e2e-") as folder:
