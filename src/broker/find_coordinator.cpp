@@ -34,7 +34,9 @@ void handle_find_coordinator(ContextPtr context) {
     response.node_id = kNoBroker.value;
     response.port = -1;
     response.error_code = ErrorCode::invalid_request;
-    response.error_message = kRefusal;
+    if (context->version() > 0) response.error_message = kRefusal;
+    response.node_id = kNoBroker.value;
+    response.port = -1;
   } else {
     auto& keys = request.coordinator_keys;
     response.coordinators = context->arena().array<protocol::FindCoordinatorResponse::Coordinator>(keys.size());
