@@ -95,6 +95,15 @@ void add_consume(CLI::App& app, int& exit_code) {
   command->add_option("-k,--key-separator", options->key_separator, "Print the key and this before the value");
 }
 
+void add_log(CLI::App& app, int& exit_code) {
+  auto* const log = app.add_subcommand("log", "Look at the files of a log directory");
+  log->require_subcommand(1);
+  auto [command, options] = add_command(*log, "dump", "Print log, index and snapshot files as JSON", exit_code, cli::dump_log);
+  command->add_option("file", options->files, "Files")->required();
+  command->add_option("--payload", options->payload,
+                      "text, cluster-metadata, offsets, transactions or share-state (default: by the directory's name)");
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -105,6 +114,7 @@ int main(int argc, char** argv) {
   add_topic(app, exit_code);
   add_produce(app, exit_code);
   add_consume(app, exit_code);
+  add_log(app, exit_code);
 
   try {
     app.parse(argc, argv);
