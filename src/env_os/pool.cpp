@@ -14,21 +14,28 @@ OsPool::~OsPool() { MR_ASSERT(threads_.empty()); }
 void OsPool::run(env::Reactor& back, Task job, Task done) { enqueue({&back, std::move(job), std::move(done)}); }
 
 void OsPool::run_short(env::Reactor& back, Task job, Task done) {
-  auto const before = Mono{std::chrono::steady_clock::now() - epoch_};
-  if (is_slow(before)) {
+  auto const start = now();
+  if (start.count() < slow_until_.load(std::memory_order_relaxed)) {
     // Timed on the pool too, so that the directory is taken as slow for as long as it is.
     auto timed = [this, job = std::move(job)]() mutable {
-      auto const start = std::chrono::steady_clock::now();
+      auto const begun = now();
       std::move(job)();
-      auto const end = std::chrono::steady_clock::now();
-      if (end - start > kShortJobMax) slow_until_ = Duration(end - epoch_ + kSlowFor).count();
+      note_short_job(begun);
     };
     return enqueue({&back, std::move(timed), std::move(done)});
   }
   std::move(job)();
-  auto const after = Mono{std::chrono::steady_clock::now() - epoch_};
-  if (after - before > kShortJobMax) slow_until_ = Duration(after.since_start + kSlowFor).count();
+  note_short_job(start);
   if (done) std::move(done)();
+}
+
+void OsPool::note_short_job(Duration start) {
+  auto const end = now();
+  if (end - start <= kShortJobMax) {
+    if (slow_jobs_in_row_.load(std::memory_order_relaxed) != 0) slow_jobs_in_row_ = 0;
+  } else if (++slow_jobs_in_row_ >= kSlowJobsInRow) {
+    slow_until_ = (end + kSlowFor).count();
+  }
 }
 
 void OsPool::enqueue(Job job) {

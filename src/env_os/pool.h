@@ -24,9 +24,11 @@ class OsPool final : public env::Pool {
   void stop();
 
  private:
-  // A short job that took longer than the first sends the following ones to the pool for the second.
+  // Two short jobs in a row that took longer than the first send the following ones to the pool for the second. One
+  // alone may have been a thread that had to wait for a processor.
   static constexpr auto kShortJobMax = 20ms;
-  static constexpr auto kSlowFor = 5s;
+  static constexpr int kSlowJobsInRow = 2;
+  static constexpr auto kSlowFor = 2s;
 
   struct Job {
     env::Reactor* back;
@@ -35,12 +37,14 @@ class OsPool final : public env::Pool {
   };
   void work();
   void enqueue(Job job);
-  bool is_slow(Mono now) const { return now.since_start.count() < slow_until_.load(std::memory_order_relaxed); }
+  Duration now() const { return std::chrono::steady_clock::now() - epoch_; }
+  void note_short_job(Duration start);
 
   std::string const name_;
   size_t const threads_max_;
   std::chrono::steady_clock::time_point const epoch_;
   std::atomic<int64_t> slow_until_{0};  // nanoseconds since the epoch
+  std::atomic<int> slow_jobs_in_row_{0};
 
   std::mutex mutex_;  // guards all below
   std::condition_variable wake_;
