@@ -31,6 +31,8 @@ void handle_find_coordinator(ContextPtr context) {
   make_topic(*context, request.key_type);
   protocol::FindCoordinatorResponse response;
   if (context->version() < kFirstVersionWithKeys) {
+    response.node_id = kNoBroker.value;
+    response.port = -1;
     response.error_code = ErrorCode::invalid_request;
     if (context->version() > 0) response.error_message = kRefusal;
     response.node_id = kNoBroker.value;

@@ -295,7 +295,9 @@ Result<std::shared_ptr<PartitionLog>> LogDirectory::open_log_of_kind(PartitionDi
     std::lock_guard lock(body_->mutex);
     if (auto const i = body_->known.find(directory.topic_partition); i != body_->known.end()) known = i->second;
   }
-  PartitionLog::Body::Start const start{.stop = previous_stop_,
+  // The metadata log may be appended to until the very end, so its tail is checked after a clean stop too.
+  bool const is_checked = kind == LogKind::plain && previous_stop_ == PreviousStop::clean;
+  PartitionLog::Body::Start const start{.stop = is_checked ? PreviousStop::process_killed : previous_stop_,
                                         .log_start = known.log_start,
                                         .recovery_point = known.recovery_point,
                                         .high_watermark = known.high_watermark,
@@ -533,6 +535,20 @@ Status LogDirectory::stop_cleanly(int64_t broker_epoch) {
   if (auto synced = disk_.sync_file_system(options_.path); !synced) {
     mark_offline(fmt::format("sync {}: {}", options_.path, synced.error().message));
     return synced;
+  }
+  std::vector<std::shared_ptr<PartitionLog>> logs;
+  {
+    std::lock_guard lock(body_->mutex);
+    for (auto const& [partition, known] : body_->known) {
+      if (auto log = known.log.lock()) logs.push_back(std::move(log));
+    }
+  }
+  for (auto const& log : logs) {
+    auto& body = *log->body_;
+    std::lock_guard io_lock(body.io_mutex);
+    if (body.kind == LogKind::plain && !body.closing) continue;  // synced with every append
+    if (!body.closing) return Error{ErrorKind::invalid, fmt::format("{} was not closed before its directory", body.name)};
+    body.complete_flush(*body.closing);
   }
   MR_TRY(write_recovery_points());
   MR_TRY(write_checkpoints());

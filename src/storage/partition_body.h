@@ -111,6 +111,7 @@ class PartitionLog::Body {
   LeaderEpochs epochs;                                     // runner writes under state_mutex
   ProducerState producers;                                 // runner writes under state_mutex
   std::set<Offset> snapshots;                              // io_mutex
+  std::optional<FlushTarget> closing;                      // io_mutex; of close_cleanly()
   uint64_t cut_count = 0;                                  // io_mutex; truncations so far
   std::atomic<int64_t> end_offset{0};
   std::atomic<int64_t> log_start{0};
@@ -154,6 +155,7 @@ class PartitionLog::Body {
   std::shared_ptr<DeletedSegments> take_front(size_t count, RetentionResult& result);
   Result<size_t> count_expired(Wall now, Offset high_watermark);
 
+  bool has_epochs_ = false;                   // a batch with an epoch was seen at the end of the log
   std::vector<size_t> damaged_transactions_;  // segments whose transaction index must be made again
   std::vector<BatchHead> heads_;  // of the append that runs; kept to save allocations
 };

@@ -353,9 +353,8 @@ Status PartitionLog::Body::close_cleanly() {
   }
   auto target = begin_flush();
   if (!target) return failed(std::move(target).error(), "save the state of");
-  MR_TRY(checked(directory.disk().sync_file_system(directory.path()), "sync the file system for"));
   MR_TRY(checked(finish_flush(*target), "save the state of"));
-  complete_flush(*target);
+  closing = *target;  // counts once the directory has synced the file system
   return {};
 }
 

@@ -172,6 +172,7 @@ Status PartitionLog::Body::open(Start const& start, Wall now) {
     publish();
   }
   if (Offset(log_start.load()) > end()) MR_TRY(truncate_fully_and_start_at(Offset(log_start.load()), now));
+  recovery.were_epochs_rebuilt = recovery.were_epochs_rebuilt && (has_epochs_ || active().size() == 0);
   if (recovery.were_epochs_rebuilt) MR_TRY(rebuild_epochs());
   if (epochs.truncate_from_end(end())) are_epochs_dirty = true;
   if (epochs.truncate_from_start(Offset(log_start.load()))) are_epochs_dirty = true;
@@ -229,6 +230,7 @@ Status PartitionLog::Body::recover_tail(Start const& start) {
       }
       expected = head.last_offset + 1;
       segment.account(scanner.position(), head);
+      has_epochs_ = has_epochs_ || head.leader_epoch.value >= 0;
       if (head.leader_epoch.value >= 0 && head.last_offset >= point && epochs.assign(head.leader_epoch, head.base_offset)) {
         are_epochs_dirty = true;
       }

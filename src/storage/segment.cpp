@@ -348,6 +348,8 @@ Status Segment::apply_checks() {
 }
 
 Result<bool> Segment::is_transaction_index_good(std::optional<Offset> next_base, std::optional<SavedIndexes> const& saved) {
+  // Nearly always there is none, and none is expected: this spares opening it.
+  if (are_aborted_loaded_ && (!checks_ || checks_->transactions == 0) && (!saved || saved->transaction_bytes == 0)) return true;
   MR_TRY_ASSIGN(auto const content, read_index(cache_.disk(), path(".txnindex")));
   std::lock_guard lock(mutex_);
   if (checks_ && checks_->transactions != crc32c(as_bytes(content))) return false;

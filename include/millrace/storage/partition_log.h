@@ -122,7 +122,8 @@ class PartitionLog {
   Result<Offset> sync();
   Offset recovery_point() const;                   // any thread
 
-  // *blocks* Writes indexes, epochs and a producer snapshot, truncates preallocation, syncs. The last call.
+  // *blocks* Writes indexes, epochs and a producer snapshot, truncates preallocation. The last call; what it wrote
+  // counts once LogDirectory::stop_cleanly() has synced it.
   Status close_cleanly();
 
  private:
