@@ -60,7 +60,8 @@ endif()
 if(MR_BUILD_FUZZERS)
   set(flags -fsanitize=address,undefined -fno-sanitize-recover=all -O1)
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/base/*.cpp ${CMAKE_SOURCE_DIR}/src/bytes/*.cpp
-    ${CMAKE_SOURCE_DIR}/src/record/*.cpp ${CMAKE_SOURCE_DIR}/src/protocol/*.cpp)
+    ${CMAKE_SOURCE_DIR}/src/record/*.cpp ${CMAKE_SOURCE_DIR}/src/protocol/*.cpp
+    ${CMAKE_SOURCE_DIR}/src/raft/*.cpp ${CMAKE_SOURCE_DIR}/src/metadata/*.cpp)
   add_library(mr_fuzz_rooms STATIC EXCLUDE_FROM_ALL ${sources})
   target_link_libraries(mr_fuzz_rooms PUBLIC mr_flags fmt::fmt ${MR_CODEC_LIBRARIES})
   target_compile_options(mr_fuzz_rooms PUBLIC ${flags} PRIVATE -fsanitize=fuzzer-no-link)

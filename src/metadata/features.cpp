@@ -2,6 +2,8 @@
 
 #include <array>
 
+#include "millrace/protocol/features.h"
+
 namespace millrace::metadata {
 namespace {
 
@@ -15,22 +17,6 @@ constexpr std::array kFeatures{
     FeatureInfo{kTransactionFeature, 0, 2, 2},
 };
 
-struct VersionInfo {
-  std::string_view name;
-  bool changed_metadata;
-};
-// From level 7 on.
-constexpr std::array kVersions{
-    VersionInfo{"3.3-IV3", true},  VersionInfo{"3.4-IV0", true},  VersionInfo{"3.5-IV0", false}, VersionInfo{"3.5-IV1", false},
-    VersionInfo{"3.5-IV2", true},  VersionInfo{"3.6-IV0", false}, VersionInfo{"3.6-IV1", true},  VersionInfo{"3.6-IV2", true},
-    VersionInfo{"3.7-IV0", true},  VersionInfo{"3.7-IV1", false}, VersionInfo{"3.7-IV2", true},  VersionInfo{"3.7-IV3", false},
-    VersionInfo{"3.7-IV4", false}, VersionInfo{"3.8-IV0", false}, VersionInfo{"3.9-IV0", false}, VersionInfo{"4.0-IV0", false},
-    VersionInfo{"4.0-IV1", true},  VersionInfo{"4.0-IV2", false}, VersionInfo{"4.0-IV3", false}, VersionInfo{"4.1-IV0", false},
-    VersionInfo{"4.1-IV1", false}, VersionInfo{"4.2-IV0", false}, VersionInfo{"4.2-IV1", false}, VersionInfo{"4.3-IV0", true},
-    VersionInfo{"4.4-IV0", false}, VersionInfo{"4.4-IV1", true},  VersionInfo{"4.4-IV2", true},
-};
-static_assert(kVersions.size() == static_cast<size_t>(kMetadataVersionLatest - kMetadataVersionMin + 1));
-
 }  // namespace
 
 std::span<FeatureInfo const> known_features() { return kFeatures; }
@@ -42,8 +28,8 @@ FeatureInfo const* find_feature(std::string_view name) {
 }
 
 std::string_view metadata_version_name(int16_t level) {
-  if (level < kMetadataVersionMin || level > kMetadataVersionLatest) return {};
-  return kVersions[static_cast<size_t>(level - kMetadataVersionMin)].name;
+  auto const* known = protocol::find_metadata_version(level);
+  return known == nullptr ? std::string_view() : known->name;
 }
 
 std::vector<SupportedFeature> supported_features() {
@@ -54,8 +40,8 @@ std::vector<SupportedFeature> supported_features() {
 
 bool metadata_changed_between(int16_t from, int16_t to) {
   for (int16_t level = static_cast<int16_t>(std::min(from, to) + 1); level <= std::max(from, to); ++level) {
-    if (level > kMetadataVersionLatest || level < kMetadataVersionMin) return true;
-    if (kVersions[static_cast<size_t>(level - kMetadataVersionMin)].changed_metadata) return true;
+    auto const* known = protocol::find_metadata_version(level);
+    if (known == nullptr || known->changes_metadata) return true;
   }
   return false;
 }

@@ -2,6 +2,7 @@
 
 #include "millrace/bytes/cursor.h"
 #include "millrace/metadata/features.h"
+#include "millrace/protocol/features.h"
 
 namespace millrace::metadata {
 namespace {
@@ -32,17 +33,22 @@ size_t RecordList::bytes() const {
   return sum;
 }
 
+namespace {
+
+protocol::MetadataVersion const& version_info(int16_t metadata_version) {
+  auto const* known = protocol::find_metadata_version(std::max(metadata_version, kMetadataVersionMin));
+  MR_ASSERT_VALUES(known != nullptr, "metadata.version {}", metadata_version);
+  return *known;
+}
+
+}  // namespace
+
 int16_t register_broker_record_version(int16_t metadata_version) {
-  if (metadata_version >= kMetadataVersion43) return 4;
-  if (metadata_version >= kMetadataVersion37Iv2) return 3;
-  return metadata_version >= kMetadataVersion34 ? int16_t{2} : int16_t{1};
+  return version_info(metadata_version).register_broker_record;
 }
-
-int16_t partition_record_version(int16_t metadata_version) {
-  if (metadata_version >= kMetadataVersion40Iv1) return 2;
-  return metadata_version >= kMetadataVersion37Iv2 ? int16_t{1} : int16_t{0};
+int16_t partition_record_version(int16_t metadata_version) { return version_info(metadata_version).partition_record; }
+int16_t partition_change_record_version(int16_t metadata_version) {
+  return version_info(metadata_version).partition_change_record;
 }
-
-int16_t partition_change_record_version(int16_t metadata_version) { return partition_record_version(metadata_version); }
 
 }  // namespace millrace::metadata

@@ -297,8 +297,8 @@ Status apply(Target t, FeatureLevelRecord const& r) {
   }
   auto const* known = find_feature(r.name);
   if (known == nullptr && r.feature_level != 0) return misfit("feature {} is not known here", r.name);
-  if (known != nullptr && r.feature_level > known->level_max) {
-    return misfit("feature {} level {} is above {}", r.name, r.feature_level, known->level_max);
+  if (known != nullptr && (r.feature_level < 0 || r.feature_level > known->level_max)) {
+    return misfit("feature {} level {} is not in 0 to {}", r.name, r.feature_level, known->level_max);
   }
   if (r.feature_level == 0) t.image.features.remove(std::string(r.name));
   else t.image.features.set(std::string(r.name), r.feature_level);

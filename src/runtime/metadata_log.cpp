@@ -179,6 +179,14 @@ Result<LoadedMetadata> load_metadata_log(storage::LogDirectory& directory, Metad
     MR_TRY_ASSIGN(out.bytes_since_snapshot, load_log(*out.log, from, loader));
     out.raft.high_watermark = from;
   }
+  if (out.raft.kraft_version > 0 && !out.raft.voters_are_unwritten) {
+    // A listener that has moved is told to the quorum with this node's next leadership.
+    for (auto& voter : out.raft.voters.voters) {
+      if (voter.key != options.self || voter.endpoints == options.endpoints) continue;
+      voter.endpoints = options.endpoints;
+      out.raft.voters_are_unwritten = true;
+    }
+  }
   if (out.replayer.is_in_transaction()) {
     return Error{ErrorKind::corrupt, "read the metadata log: it ends inside a metadata transaction"};
   }

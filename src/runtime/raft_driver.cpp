@@ -130,16 +130,23 @@ Status RaftDriver::do_work(Work& work) {
     MR_TRY(log_->append(views, env_.wall_now()));
   }
   if (work.snapshot) {
-    auto const& image = *work.snapshot;
-    storage::SnapshotId const id{image.offset + 1, image.epoch};
-    auto const bytes = build_snapshot(metadata::snapshot_records(image), image.epoch, image.timestamp_ms,
-                                      machine_->kraft_version(), machine_->voters(), env_.wall_now());
-    ByteView const content(bytes);
-    MR_TRY(log_->write_snapshot(id, std::span(&content, 1)));
-    auto const kept = log_->snapshots();
-    if (kept.size() > kSnapshotsKept) MR_TRY(log_->delete_before_snapshot(kept[kept.size() - kSnapshotsKept]));
+    // Without it the log only stays longer; a disk that fails says so to the next append.
+    if (auto status = do_snapshot(*work.snapshot); !status) {
+      env_.log().warn("raft", "metadata snapshot at {}: {}", work.snapshot->offset + 1, status.error().message);
+    }
   }
   if (work.is_close) MR_TRY(log_->close_cleanly());
+  return {};
+}
+
+Status RaftDriver::do_snapshot(metadata::Image const& image) {
+  storage::SnapshotId const id{image.offset + 1, image.epoch};
+  auto const bytes = build_snapshot(metadata::snapshot_records(image), image.epoch, image.timestamp_ms, machine_->kraft_version(),
+                                    machine_->voters(), env_.wall_now());
+  ByteView const content(bytes);
+  MR_TRY(log_->write_snapshot(id, std::span(&content, 1)));
+  auto const kept = log_->snapshots();
+  if (kept.size() > kSnapshotsKept) MR_TRY(log_->delete_before_snapshot(kept[kept.size() - kSnapshotsKept]));
   return {};
 }
 

@@ -31,7 +31,8 @@ struct LoadedState {
   Offset high_watermark{0};   // known to be committed: the end of the newest snapshot
   int16_t kraft_version = 0;
   VoterSet voters;            // from the log, a snapshot or the configuration
-  // The voters came from the bootstrap checkpoint and are not in the log yet: the first leader writes them there.
+  // The voters are not in the log as they are here (they come from the bootstrap checkpoint, or this node's address
+  // has changed): the next leader writes them there.
   bool voters_are_unwritten = false;
 };
 
