@@ -76,7 +76,6 @@ void ControllerDriver::on_leader(LeaderEpoch epoch, Offset log_end, Wall now) {
   if (tip_.image().metadata_version() == 0 && !append_and_replay(controller_.bootstrap_records(formatted_))) return;
   formatted_ = {};
   start_broker();
-  arm_session_check();
 }
 
 void ControllerDriver::start_broker() {
@@ -182,6 +181,8 @@ bool ControllerDriver::append_and_replay(metadata::RecordList const& records) {
     offset += 1;
   }
   uncommitted_.push_back({offset, tip_.visible(), tip_.take_delta()});
+  // Only other brokers have sessions: a node alone has nothing to watch, and sleeps.
+  if (tip_.image().brokers.size() > 1 && !is_session_check_armed_) arm_session_check();
   return true;
 }
 
@@ -263,11 +264,12 @@ void ControllerDriver::expire() {
 }
 
 void ControllerDriver::arm_session_check() {
+  is_session_check_armed_ = true;
   reactor_.call_at(reactor_.now() + kSessionCheckInterval, [this] {
-    if (!leading_ || is_closed_) return;
-    // Only other brokers have sessions; a node alone has nothing to watch.
-    if (tip_.image().brokers.size() > 1) append_and_replay(controller_.fence_stale_brokers(tip_.image(), reactor_.now()));
-    arm_session_check();
+    is_session_check_armed_ = false;
+    if (!leading_ || is_closed_ || tip_.image().brokers.size() < 2) return;
+    append_and_replay(controller_.fence_stale_brokers(tip_.image(), reactor_.now()));
+    if (!is_session_check_armed_) arm_session_check();
   });
 }
 

@@ -127,6 +127,7 @@ class ControllerDriver final : public ControllerClient, private RaftEvents {
   Callback<void(Result<int64_t>)> ready_;
   Task stopped_;
   bool is_closed_ = false;
+  bool is_session_check_armed_ = false;
 
   std::atomic<size_t> outstanding_{0};
 
