@@ -257,6 +257,7 @@ void PartitionManager::open_next() {
              });
   }
   if (opening_.empty() && blocked_.empty() && opening_in_flight_ == 0) {
+    if (!is_first_publication_ && !std::exchange(is_recovered_, true)) on_recovered();
     for (auto& task : std::exchange(when_all_open_, {})) reactor().post(std::move(task));
   }
 }
@@ -275,6 +276,19 @@ void PartitionManager::on_opened(Opening opening, Result<std::shared_ptr<storage
                     report.first_cut_offset.value_or(Offset(-1)));
   }
   driver.open(std::move(*log), run_lists_.control());
+}
+
+// From now on a killed process is only that, whatever the machine had lost before.
+void PartitionManager::on_recovered() {
+  for (auto* directory : directories_) {
+    if (directory->is_offline()) continue;
+    auto status = std::make_shared<Status>();
+    env_.pool(directory->path())
+        .run(reactor(), [directory, status] { *status = directory->recovery_done(); },
+             [this, directory, status] {
+               if (!status->ok()) env_.log().error("partitions", "{}: {}", directory->path(), status->error().message);
+             });
+  }
 }
 
 void PartitionManager::when_all_open(Task task) {

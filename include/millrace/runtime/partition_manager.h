@@ -72,6 +72,7 @@ class PartitionManager {
   void remove_strays(metadata::Image const& image);
   storage::LogDirectory* choose_directory(metadata::PartitionImage const& partition);
   void open_next();
+  void on_recovered();
   void on_opened(Opening opening, Result<std::shared_ptr<storage::PartitionLog>> log);
   void reconfigure(metadata::Image const& image, std::string const& topic);
   void arm_flush(storage::LogDirectory& directory, Mono when);
@@ -101,6 +102,7 @@ class PartitionManager {
   storage::RetentionClock retention_clock_;
   Random random_;
   bool is_first_publication_ = true;
+  bool is_recovered_ = false;
   bool is_stopping_ = false;
 };
 
