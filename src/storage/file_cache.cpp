@@ -14,6 +14,7 @@ Result<std::shared_ptr<env::File>> CachedFile::acquire() {
   std::string path;
   {
     std::lock_guard lock(cache_.mutex_);
+    if (is_retired_) return Error{ErrorKind::not_found, fmt::format("{} was removed", path_)};
     if (file_) {
       cache_.recent_.splice(cache_.recent_.begin(), cache_.recent_, place_);
       return file_;
@@ -24,6 +25,7 @@ Result<std::shared_ptr<env::File>> CachedFile::acquire() {
   MR_TRY_ASSIGN(auto opened, cache_.disk_.open(path, env::OpenMode::read_write));
   std::shared_ptr<env::File> evicted;  // closed after the lock is given back
   std::lock_guard lock(cache_.mutex_);
+  if (is_retired_) return Error{ErrorKind::not_found, fmt::format("{} was removed", path_)};
   if (file_) return file_;
   evicted = cache_.evict_locked();
   cache_.insert_locked(*this, opened);
@@ -45,9 +47,16 @@ void CachedFile::adopt(std::shared_ptr<env::File> file) {
   cache_.insert_locked(*this, std::move(file));
 }
 
-void CachedFile::mark_dirty() {
-  std::lock_guard lock(cache_.mutex_);
-  is_dirty_ = true;
+Result<std::shared_ptr<env::File>> CachedFile::acquire_for_write() {
+  {
+    std::lock_guard lock(cache_.mutex_);
+    is_dirty_ = true;
+    if (file_) {
+      cache_.recent_.splice(cache_.recent_.begin(), cache_.recent_, place_);
+      return file_;
+    }
+  }
+  return acquire();
 }
 
 void CachedFile::drop() {
@@ -58,10 +67,12 @@ void CachedFile::drop() {
   closing = std::move(file_);
 }
 
-void CachedFile::rename_to(std::string path) {
+void CachedFile::retire() {
+  {
+    std::lock_guard lock(cache_.mutex_);
+    is_retired_ = true;
+  }
   drop();
-  std::lock_guard lock(cache_.mutex_);
-  path_ = std::move(path);
 }
 
 std::string CachedFile::path() const {

@@ -40,6 +40,7 @@ constexpr int64_t kSmallFileBytesMax = 64 * 1024;
 constexpr int64_t kCheckpointBytesMax = 256 << 20;
 constexpr size_t kNameBytesMax = 255;
 constexpr Duration kStepInterval = 100ms;
+constexpr Duration kIdleInterval = 250ms;
 constexpr int64_t kWriteOutBytes = 8 << 20;
 
 // `topic-partition.id-suffix`, the name that Kafka gives a directory it is about to remove.
@@ -312,6 +313,7 @@ Result<std::shared_ptr<PartitionLog>> LogDirectory::open_log_of_kind(PartitionDi
 }
 
 Status LogDirectory::delete_log(PartitionLog& log, Uuid suffix) {
+  log.body_->retire();
   MR_TRY(rename_for_deletion(log.body_->name, suffix));
   std::lock_guard lock(body_->mutex);
   body_->known.erase(log.topic_partition());
@@ -395,7 +397,7 @@ Result<Mono> LogDirectory::flush_step(Mono now) {
     MR_TRY(check_space());
     MR_TRY(write_checkpoints());
   }
-  return now + kStepInterval;
+  return now + (logs.empty() ? kIdleInterval : kStepInterval);
 }
 
 Status LogDirectory::flush_all() {

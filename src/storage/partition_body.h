@@ -17,9 +17,7 @@ inline constexpr std::string_view kPartitionMetadataFile = "partition.metadata";
 
 struct DeletedSegments {
   env::Disk* disk{};
-  std::string directory;
-  std::vector<std::shared_ptr<Segment>> segments;
-  std::vector<std::string> snapshot_paths;
+  std::vector<std::string> paths;
 };
 
 enum class LogKind : uint8_t { partition, plain };
@@ -75,6 +73,8 @@ class PartitionLog::Body {
   Result<RetentionResult> apply_retention(Wall now, Offset high_watermark);
   void advance_log_start(Offset to);
   Status remove_files(Segment& segment);
+  // The partition's directory is about to get another name, and its own may be given to a new partition.
+  void retire();
 
   Segment& active() { return *segments.back(); }
   Segment const& active() const { return *segments.back(); }
@@ -87,6 +87,7 @@ class PartitionLog::Body {
   Offset end() const { return Offset(end_offset.load(std::memory_order_acquire)); }
   LogMark end_mark() const { return {end(), segments.back()->log_end()}; }
   Error offline_error() const;
+  Status usable() const;  // io: the directory is offline; not_found: the partition was deleted
   // Takes an error of the disk: io takes the directory offline.
   Error failed(Error error, std::string_view doing);
   Status checked(Status status, std::string_view doing);
@@ -120,6 +121,7 @@ class PartitionLog::Body {
   std::atomic<int64_t> synced_end{0};
   std::atomic<bool> is_dirty{false};                       // listed with the directory for the next flush
   std::atomic<int64_t> flushed_position{0};
+  std::atomic<bool> is_deleted{false};
   std::atomic<bool> is_directory_unsynced{false};          // entries were made that no sync covers
   FlushTarget last_flushed;                                // state_mutex
   bool are_epochs_dirty = false;                           // state_mutex
@@ -152,7 +154,7 @@ class PartitionLog::Body {
  private:
   // partition_cut.cpp
   Status remove_snapshots_past(Offset offset);
-  std::shared_ptr<DeletedSegments> take_front(size_t count, RetentionResult& result);
+  Result<std::shared_ptr<DeletedSegments>> take_front(size_t count, RetentionResult& result);
   Result<size_t> count_expired(Wall now, Offset high_watermark);
 
   bool has_epochs_ = false;                   // a batch with an epoch was seen at the end of the log

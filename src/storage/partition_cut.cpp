@@ -13,7 +13,7 @@ Status PartitionLog::Body::remove_files(Segment& segment) {
   auto& disk = directory.disk();
   auto paths = segment.index_paths();
   paths.insert(paths.begin(), segment.path(".log"));
-  segment.file().drop();
+  segment.retire();
   for (auto const& file : paths) {
     if (auto removed = disk.remove_file(file); !removed && removed.error().kind != ErrorKind::not_found) return removed;
   }
@@ -29,8 +29,15 @@ Status PartitionLog::Body::remove_snapshots_past(Offset offset) {
   return {};
 }
 
+void PartitionLog::Body::retire() {
+  std::lock_guard lock(io_mutex);
+  is_deleted = true;
+  std::lock_guard state(state_mutex);
+  for (auto const& segment : published->all()) segment->retire();
+}
+
 Status PartitionLog::Body::truncate_to(Offset offset) {
-  if (directory.is_offline()) return offline_error();
+  MR_TRY(usable());
   if (offset >= end()) return {};
   if (offset < segments.front()->base()) return truncate_fully_and_start_at(offset, Wall{active().touched_ms()});
   std::lock_guard lock(io_mutex);
@@ -82,7 +89,7 @@ Status PartitionLog::Body::truncate_to(Offset offset) {
 }
 
 Status PartitionLog::Body::truncate_fully_and_start_at(Offset offset, Wall now) {
-  if (directory.is_offline()) return offline_error();
+  MR_TRY(usable());
   std::lock_guard lock(io_mutex);
   ++cut_count;
   if (recovery_point.load() != offset.value) {
@@ -130,19 +137,30 @@ void PartitionLog::Body::advance_log_start(Offset to) {
   if (epochs.truncate_from_start(to)) are_epochs_dirty = true;
 }
 
-// Takes the oldest segments out of the log; their files wait for unlink().
-std::shared_ptr<DeletedSegments> PartitionLog::Body::take_front(size_t count, RetentionResult& result) {
+// Takes the oldest segments out of the log. Their files get Kafka's `.deleted` at once, since a log that is emptied later
+// may need the names, and wait for unlink(). Oldest first, the log before its indexes: what a crash leaves is a log that
+// begins a little earlier.
+Result<std::shared_ptr<DeletedSegments>> PartitionLog::Body::take_front(size_t count, RetentionResult& result) {
+  auto& disk = directory.disk();
   auto files = std::make_shared<DeletedSegments>();
-  files->disk = &directory.disk();
-  files->directory = path();
-  for (size_t i = 0; i < count; ++i) {
-    result.bytes += segments[i]->size();
-    files->segments.push_back(segments[i]);
-  }
+  files->disk = &disk;
+  auto const set_aside = [&](std::string const& file) -> Status {
+    auto renamed = disk.rename(file, file + ".deleted");
+    if (renamed) files->paths.push_back(file + ".deleted");
+    if (!renamed && renamed.error().kind == ErrorKind::not_found) return {};
+    return renamed;
+  };
+  std::vector<std::shared_ptr<Segment>> const removed(segments.begin(), segments.begin() + static_cast<ptrdiff_t>(count));
   segments.erase(segments.begin(), segments.begin() + static_cast<ptrdiff_t>(count));
   publish();
+  for (auto const& segment : removed) {
+    result.bytes += segment->size();
+    segment->retire();
+    MR_TRY(checked(set_aside(segment->path(".log")), "delete from"));
+    for (auto const& file : segment->index_paths()) MR_TRY(checked(set_aside(file), "delete from"));
+  }
   while (!snapshots.empty() && *snapshots.begin() < segments.front()->base()) {
-    files->snapshot_paths.push_back(path(offset_file_stem(*snapshots.begin()) + ".snapshot"));
+    MR_TRY(checked(set_aside(path(offset_file_stem(*snapshots.begin()) + ".snapshot")), "delete from"));
     snapshots.erase(snapshots.begin());
   }
   result.segment_count = count;
@@ -150,7 +168,7 @@ std::shared_ptr<DeletedSegments> PartitionLog::Body::take_front(size_t count, Re
 }
 
 Result<RetentionResult> PartitionLog::Body::delete_records(Offset before, Offset mark) {
-  if (directory.is_offline()) return offline_error();
+  MR_TRY(usable());
   if (before > mark) {
     return Error{ErrorKind::out_of_range, fmt::format("delete records of {} before {}: the high watermark is {}", name, before, mark)};
   }
@@ -163,7 +181,9 @@ Result<RetentionResult> PartitionLog::Body::delete_records(Offset before, Offset
   std::lock_guard lock(io_mutex);
   size_t count = 0;
   while (count + 1 < segments.size() && segments[count + 1]->base() <= before) ++count;
-  if (count > 0) result.files = take_front(count, result);
+  if (count > 0) {
+    MR_TRY_ASSIGN(result.files, take_front(count, result));
+  }
   result.log_start = before;
   mark_dirty();
   return result;
@@ -198,7 +218,7 @@ Result<size_t> PartitionLog::Body::count_expired(Wall now, Offset mark) {
 }
 
 Result<RetentionResult> PartitionLog::Body::apply_retention(Wall now, Offset mark) {
-  if (directory.is_offline()) return offline_error();
+  MR_TRY(usable());
   RetentionResult result;
   result.log_start = Offset(log_start.load());
   auto counted = count_expired(now, mark);
@@ -210,7 +230,7 @@ Result<RetentionResult> PartitionLog::Body::apply_retention(Wall now, Offset mar
     if (auto rolled = roll(end(), now); !rolled) return failed(std::move(rolled).error(), "roll");
   }
   std::lock_guard lock(io_mutex);
-  result.files = take_front(count, result);
+  MR_TRY_ASSIGN(result.files, take_front(count, result));
   advance_log_start(segments.front()->base());
   result.log_start = Offset(log_start.load());
   mark_dirty();
@@ -218,20 +238,9 @@ Result<RetentionResult> PartitionLog::Body::apply_retention(Wall now, Offset mar
 }
 
 Status PartitionLog::unlink(DeletedSegments& files) {
-  // Oldest first, the log before its indexes: what a crash leaves is a log that begins a little earlier.
-  for (auto const& segment : files.segments) {
-    auto paths = segment->index_paths();
-    paths.insert(paths.begin(), segment->path(".log"));
-    segment->file().drop();
-    for (auto const& path : paths) {
-      if (auto removed = files.disk->remove_file(path); !removed && removed.error().kind != ErrorKind::not_found) return removed;
-    }
-  }
-  for (auto const& path : files.snapshot_paths) {
+  for (auto const& path : std::exchange(files.paths, {})) {
     if (auto removed = files.disk->remove_file(path); !removed && removed.error().kind != ErrorKind::not_found) return removed;
   }
-  files.segments.clear();
-  files.snapshot_paths.clear();
   return {};
 }
 

@@ -25,6 +25,12 @@ Error PartitionLog::Body::offline_error() const {
   return {ErrorKind::io, fmt::format("log directory {} is offline: {}", directory.path(), directory.offline_reason())};
 }
 
+Status PartitionLog::Body::usable() const {
+  if (directory.is_offline()) return offline_error();
+  if (is_deleted.load(std::memory_order_acquire)) return Error{ErrorKind::not_found, fmt::format("{} was deleted", name)};
+  return {};
+}
+
 Error PartitionLog::Body::failed(Error error, std::string_view doing) {
   error.message = fmt::format("{} {}: {}", doing, name, error.message);
   if (error.kind == ErrorKind::io) directory.mark_offline(error.message);
@@ -104,7 +110,7 @@ bool PartitionLog::Body::is_append_short(std::span<ByteView const> batches, Wall
 }
 
 Result<Appended> PartitionLog::Body::append(std::span<ByteView const> batches, Wall now) {
-  if (directory.is_offline()) return offline_error();
+  MR_TRY(usable());
   auto const first_end = end();
   heads_.clear();
   auto next = first_end;
@@ -183,6 +189,7 @@ Result<Appended> PartitionLog::Body::append(std::span<ByteView const> batches, W
 // Everything in the old segment is on the disk before the new one can be, so a crash leaves no hole between segments.
 Status PartitionLog::Body::roll(Offset base, Wall now) {
   std::lock_guard lock(io_mutex);
+  MR_TRY(usable());
   auto& old = active();
   if (old.size() == 0 && old.base() == base) return {};
   if (auto saved = old.close_indexes(); !saved && saved.error().kind != ErrorKind::no_space) return saved;
@@ -237,8 +244,9 @@ Status PartitionLog::Body::write_producer_snapshot(Offset at, std::string_view c
 }
 
 Result<Offset> PartitionLog::Body::sync() {
-  if (directory.is_offline()) return offline_error();
+  MR_TRY(usable());
   std::lock_guard lock(io_mutex);
+  MR_TRY(usable());
   Offset target;
   std::shared_ptr<Segment> segment;
   {
@@ -266,6 +274,7 @@ Result<Offset> PartitionLog::Body::sync() {
 // Index entries, epochs and a producer snapshot are written before the file system is synced; the epochs take their
 // name after it, so that a name never stands for content that was lost.
 Result<FlushTarget> PartitionLog::Body::begin_flush() {
+  MR_TRY(usable());
   FlushTarget target;
   target.cut_count = cut_count;
   std::string epochs_text, snapshot;
@@ -300,6 +309,7 @@ Result<FlushTarget> PartitionLog::Body::begin_flush() {
 }
 
 Status PartitionLog::Body::finish_flush(FlushTarget const& target) {
+  MR_TRY(usable());
   if (target.cut_count != cut_count) return {};  // what was synced is not what is there now
   auto& disk = directory.disk();
   if (target.has_new_epochs) MR_TRY(disk.rename(path(kEpochsFile) + ".tmp", path(kEpochsFile)));
@@ -338,7 +348,7 @@ FlushTarget PartitionLog::Body::flushed() const {
 }
 
 Status PartitionLog::Body::close_cleanly() {
-  if (directory.is_offline()) return offline_error();
+  MR_TRY(usable());
   std::lock_guard lock(io_mutex);
   MR_TRY(checked(active().close_indexes(), "save the indexes of"));
   for (size_t i = 0; i + 1 < segments.size(); ++i) {

@@ -260,7 +260,7 @@ Status PartitionLog::Body::cut_tail(size_t index, Position position, Offset end,
   for (size_t i = segments.size(); i-- > index;) {
     auto& segment = *segments[i];
     auto const from = i == index ? position : Position(0);
-    MR_TRY_ASSIGN(auto file, segment.file().acquire());
+    MR_TRY_ASSIGN(auto file, segment.file().acquire_for_write());
     MR_TRY_ASSIGN(auto const file_bytes, file->size());
     recovery.cut_bytes += file_bytes - from.value;
     if (stop == PreviousStop::machine_lost && directory.options().keeps_cut_bytes && file_bytes > from.value) {
@@ -293,7 +293,6 @@ Status PartitionLog::Body::cut_tail(size_t index, Position position, Offset end,
       segments.pop_back();
     } else {
       MR_TRY(file->truncate(position.value));
-      segment.file().mark_dirty();
     }
   }
   end_offset = end.value;

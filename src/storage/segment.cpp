@@ -105,7 +105,7 @@ bool Segment::are_indexes_full() const {
 }
 
 std::pair<Status, Status> Segment::write(std::span<ByteView const> batches, int64_t bytes, int64_t preallocate_step) {
-  auto file = file_.acquire();
+  auto file = file_.acquire_for_write();
   if (!file) return {std::move(file).error(), {}};
   auto const at = size();
   // A small partition does not take a whole step: the reserve grows with the segment.
@@ -402,6 +402,18 @@ void Segment::revoke_all() {
   revoke_leases_past(Position(-1));
 }
 
+void Segment::retire() {
+  std::lock_guard save_lock(save_mutex_);
+  std::lock_guard lock(mutex_);
+  is_retired_ = true;
+  file_.retire();
+}
+
+Result<std::string> Segment::read_index_locked(std::string_view suffix) const {
+  if (is_retired_) return Error{ErrorKind::not_found, fmt::format("segment {} was removed", base_)};
+  return read_index(cache_.disk(), path(suffix));
+}
+
 void Segment::thin_locked() {
   if (!are_offsets_loaded_) return;
   std::vector<OffsetEntry> kept;
@@ -419,7 +431,7 @@ Status Segment::truncate(Position position, Offset offset) {
   // In this order: a region is listed before it looks at the counter, so one of the two sees the other.
   cuts_.fetch_add(1, std::memory_order_acq_rel);
   revoke_leases_past(position);
-  MR_TRY_ASSIGN(auto file, file_.acquire());
+  MR_TRY_ASSIGN(auto file, file_.acquire_for_write());
   std::vector<AbortedTransaction> aborted;
   {
     std::lock_guard lock(mutex_);
@@ -446,7 +458,6 @@ Status Segment::truncate(Position position, Offset offset) {
   allocated_bytes_ = position.value;
   if (position == Position(0)) first_timestamp_ms_.reset();
   cuts_.fetch_add(1, std::memory_order_acq_rel);
-  file_.mark_dirty();
   return save_indexes();
 }
 
@@ -462,6 +473,7 @@ Status Segment::trim_preallocation() {
 
 Status Segment::save_indexes() {
   std::lock_guard save_lock(save_mutex_);
+  if (is_retired_) return {};
   std::string offsets, times, aborted;
   int64_t offsets_at = 0, times_at = 0, aborted_at = 0;
   size_t offset_count = 0, time_count = 0, aborted_count = 0;
@@ -512,7 +524,7 @@ Status Segment::load_offsets_locked(env::Wait wait) {
   if (are_offsets_loaded_ && !is_rebuild_due_) return {};
   if (wait == env::Wait::no) return Error{ErrorKind::would_block, "the offset index is not loaded"};
   if (is_rebuild_due_) return rebuild_locked();
-  MR_TRY_ASSIGN(auto const content, read_index(cache_.disk(), path(".index")));
+  MR_TRY_ASSIGN(auto const content, read_index_locked(".index"));
   auto entries = parse_offset_index(content);
   if (static_cast<int64_t>(entries.size()) > offsets_saved_) entries.resize(static_cast<size_t>(offsets_saved_));
   std::span const unsaved = std::span(offsets_).last(offsets_unsaved_);
@@ -545,7 +557,7 @@ Status Segment::load_offsets_locked(env::Wait wait) {
 Status Segment::load_aborted_locked(env::Wait wait) {
   if (are_aborted_loaded_) return {};
   if (wait == env::Wait::no) return Error{ErrorKind::would_block, "the transaction index is not loaded"};
-  MR_TRY_ASSIGN(auto const content, read_index(cache_.disk(), path(".txnindex")));
+  MR_TRY_ASSIGN(auto const content, read_index_locked(".txnindex"));
   auto entries = parse_transaction_index(content);
   entries.insert(entries.end(), aborted_.begin(), aborted_.end());
   aborted_ = std::move(entries);

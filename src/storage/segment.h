@@ -227,6 +227,9 @@ class Segment : public std::enable_shared_from_this<Segment> {
   Result<std::optional<Offset>> indexed_offset_at(Position position, env::Wait wait);
   void revoke_leases_past(Position position);
   void revoke_all();  // and reads that are under way fail
+  // The files are about to be removed or to leave their names, which others may take. What has been opened stays
+  // readable; later calls answer not_found.
+  void retire();
   bool has_unsaved_indexes() const;
   size_t index_memory_bytes() const;
 
@@ -275,6 +278,8 @@ class Segment : public std::enable_shared_from_this<Segment> {
   Result<std::optional<TimestampOffset>> search_batch(BatchScanner& scanner, BatchHead const& head,
                                                       int64_t timestamp_ms, Offset from);
   Error was_cut() const;
+  // Content of one of the index files; a missing one is empty.
+  Result<std::string> read_index_locked(std::string_view suffix) const;
 
   FileCache& cache_;
   Offset const base_;
@@ -292,6 +297,7 @@ class Segment : public std::enable_shared_from_this<Segment> {
   IndexRules rules_;
   std::optional<IndexChecks> checks_;
   bool is_rebuild_due_ = false;             // an index file is missing or was found broken
+  bool is_retired_ = false;
   bool is_sealed_ = false;
   bool is_scanned_ = false;                 // the saved counts were found by a scan and may be less than the files hold
   bool is_files_scanned_ = false;           // the same for offset and time index, after a rebuild

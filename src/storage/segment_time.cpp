@@ -21,14 +21,13 @@ Status Segment::learn_times_locked() {
 
 Result<std::vector<TimeEntry>> Segment::times_locked() {
   if (is_rebuild_due_) MR_TRY(rebuild_locked());
-  auto content = cache_.disk().read_file(path(".timeindex"), int64_t{1} << 30);
-  if (!content && content.error().kind != ErrorKind::not_found) return std::move(content).error();
-  auto entries = content ? parse_time_index(*content) : std::vector<TimeEntry>();
+  MR_TRY_ASSIGN(auto const content, read_index_locked(".timeindex"));
+  auto entries = parse_time_index(content);
   if (are_times_known_ && static_cast<int64_t>(entries.size()) > times_saved_) {
     entries.resize(static_cast<size_t>(times_saved_));
   }
   bool is_good = are_times_known_ ? static_cast<int64_t>(entries.size()) == times_saved_ : !entries.empty() || size() == 0;
-  if (checks_) is_good = content && checks_->times == crc32c(as_bytes(*content));
+  if (checks_) is_good = checks_->times == crc32c(as_bytes(content));
   TimeEntry last{-1, -1};
   for (auto const& entry : entries) {
     is_good = is_good && entry.timestamp_ms > last.timestamp_ms && entry.relative_offset >= std::max(last.relative_offset, 0);

@@ -695,6 +695,25 @@ TEST(Retention, RC_07_a_leap_of_the_clock_deletes_nothing_until_it_has_held) {
   EXPECT_EQ(clock.observe({leap + hour}, Mono{240s + 3601s}), (Wall{leap + hour}));  // it has held for an hour
 }
 
+TEST(Retention, a_log_emptied_to_an_old_base_keeps_its_new_files) {
+  Machine machine;
+  MR_ASSERT_OK(machine.start());
+  auto log = *machine.create({.segment_bytes = 1000, .retention_bytes = 0});
+  build(*log, 20);
+  auto const view = log->view();
+  auto const old_end = log->end();
+  auto deleted = log->apply_retention(kNow, log->end().offset);
+  MR_ASSERT_OK(deleted);
+  MR_ASSERT_OK(log->truncate_fully_and_start_at(Offset(0)));
+  auto const fresh = make_batch({.base = 0, .count = 1, .value_bytes = 77});
+  MR_ASSERT_OK(append_one(*log, fresh));
+  MR_ASSERT_OK(PartitionLog::unlink(*deleted->files));
+  EXPECT_EQ(read_all(*log, Offset(0)), text_of(fresh));
+  EXPECT_EQ(machine.content("00000000000000000000.log"), text_of(fresh));
+  // A view of the old log never shows bytes of the new one.
+  EXPECT_EQ(view.read({.from = Offset(0), .bytes_max = 600, .upper = old_end}).error().kind, ErrorKind::out_of_range);
+}
+
 // ---- The metadata log
 
 TEST(MetadataLog, appends_are_durable_and_snapshots_appear_whole) {
@@ -786,11 +805,16 @@ TEST(Directory, deleted_partitions_are_gone_at_once_and_removed_later) {
   auto const suffix = *Uuid::parse("HJyrfyP_TYmKP4bVugTTsg");
   MR_ASSERT_OK(machine.directory->delete_log(*log, suffix));
   EXPECT_TRUE(machine.directory->partitions()->empty());
-  // The name may be used again at once.
+  // The name may be used again at once, and the old log neither writes nor reads there.
   auto again = machine.create();
   MR_ASSERT_OK(again);
   EXPECT_EQ((*again)->end().offset, Offset(0));
+  MR_ASSERT_OK(append_next(**again, {.count = 1, .epoch = 9}));
+  EXPECT_EQ(append_next(*log, {}).error().kind, ErrorKind::not_found);
+  EXPECT_EQ(log->sync().error().kind, ErrorKind::not_found);
+  EXPECT_EQ(log->view().read({.from = Offset(0), .bytes_max = 100, .upper = log->end()}).error().kind, ErrorKind::out_of_range);
   MR_EXPECT_OK(machine.flush());
+  EXPECT_EQ(machine.content("leader-epoch-checkpoint"), "0\n1\n9 0\n");
   again = Error{};
   log.reset();
   machine.lose_power();

@@ -66,7 +66,7 @@ TEST(Threads, readers_and_flushes_beside_a_runner_that_appends_rolls_truncates_a
   auto const publish = [&] {
     marks.publish({.epoch = LeaderEpoch(0), .log_start = log->log_start(), .last_stable = log->end(), .high_watermark = log->end(), .end = log->end()});
   };
-  for (int i = 0; i < 1500 || (reads.load() < 300 && i < 200'000); ++i) {
+  for (int i = 0; i < 1500 || (reads.load() < 100 && i < 20'000); ++i) {
     std::this_thread::yield();
     auto const base = log->end().offset.value;
     auto const batch = make_batch({.base = base, .count = 2, .timestamp_ms = kNow.ms + i, .value_bytes = static_cast<size_t>(random.between(1, 400)),

@@ -29,22 +29,23 @@ class CachedFile {
   std::shared_ptr<env::File> acquire_if_open();
   // Gives the cache a file that was just created.
   void adopt(std::shared_ptr<env::File> file);
-  // Bytes were written that no sync covers yet.
-  void mark_dirty();
+  // The same for a writer: from here on there are bytes that no sync covers yet.
+  Result<std::shared_ptr<env::File>> acquire_for_write();
   // Call before a sync. True: the file was evicted while dirty, so a write-back error may have been forgotten with its
   // inode, and only a sync of the whole file system tells.
   bool begin_sync();
-  // Forgets the descriptor (file removed, or renamed: with the new path).
-  void drop();
-  void rename_to(std::string path);
+  // The file leaves its path, which another may take: every later acquire answers not_found.
+  void retire();
   std::string path() const;
 
  private:
   friend class FileCache;
+  void drop();
   FileCache& cache_;
   std::string path_;                       // the cache's mutex guards all of this
   std::shared_ptr<env::File> file_;
   std::list<CachedFile*>::iterator place_{};
+  bool is_retired_ = false;
   bool is_dirty_ = false;
   bool was_evicted_dirty_ = false;
 };
