@@ -30,7 +30,6 @@ class ProduceJob final : public runtime::AppendSink, public Deadline, public std
   explicit ProduceJob(ContextPtr context) : context_(std::move(context)) {}
 
   void start();
-  void on_appended(uint32_t index) override;
   void on_answer(uint32_t index, runtime::AppendAnswer const& answer) override;
 
  private:
@@ -68,7 +67,6 @@ class ProduceJob final : public runtime::AppendSink, public Deadline, public std
   std::deque<Part> parts_;  // in the order of the request; stable addresses
   std::unordered_map<TopicIdPartition, Part*> parts_by_id_;
   std::string fault_message_;
-  std::atomic<uint32_t> unappended_{0};
   std::atomic<uint32_t> unanswered_{0};
   bool is_finished_ = false;
 };
@@ -267,8 +265,7 @@ void ProduceJob::submit() {
   }
   if (count == 0) return finish();
 
-  // One more each, so that neither runs out before all parts are handed over.
-  unappended_.store(count + 1, std::memory_order_relaxed);
+  // One more, so that it does not run out before all parts are handed over.
   unanswered_.store(count + 1, std::memory_order_relaxed);
   auto const self = shared_from_this();
   auto& run_list = context().thread().run_list;
@@ -284,18 +281,10 @@ void ProduceJob::submit() {
   }
   // A partition that is being opened, or replicas that lag: not longer than the client waits.
   context().thread().deadlines.add(*this, context().arrived() + from_ms(std::max(request_.timeout_ms, 0)));
-  on_appended(0);
+  // Each partition appends in the order of the handing over, so that nothing can overtake this request any more. With
+  // acks=0 nothing may start before it is known that this one does not close the connection.
+  if (request_.acks != 0) context().let_next_produce_start();
   if (unanswered_.fetch_sub(1, std::memory_order_acq_rel) == 1) all_answered();
-}
-
-void ProduceJob::on_appended(uint32_t) {
-  if (unappended_.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
-  // With acks 0 and 1 the answer is on its way already.
-  if (!wants_all() || unanswered_.load(std::memory_order_acquire) == 0) return;
-  if (reactor().is_current()) return context_->let_next_produce_start();
-  reactor().post([self = shared_from_this()] {
-    if (!self->is_finished_) self->context_->let_next_produce_start();
-  });
 }
 
 void ProduceJob::on_answer(uint32_t index, runtime::AppendAnswer const& answer) {

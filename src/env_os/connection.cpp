@@ -96,7 +96,7 @@ void Socket::send(env::Response response) {
 void Socket::schedule_flush() {
   if (is_flush_scheduled_ || is_write_armed_ || is_reading_disk_ || is_dead_) return;
   is_flush_scheduled_ = true;
-  reactor.at_turn_end([self = shared_from_this()] {
+  reactor.at_flush([self = shared_from_this()] {
     self->is_flush_scheduled_ = false;
     self->flush();
   });

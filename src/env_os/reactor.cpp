@@ -53,6 +53,11 @@ void OsReactor::at_turn_end(Task task) {
   turn_end_.push_back(std::move(task));
 }
 
+void OsReactor::at_flush(Task task) {
+  MR_ASSERT(is_current());
+  flush_.push_back(std::move(task));
+}
+
 int64_t OsReactor::tick_of(Mono when) const {
   constexpr auto kTick = Duration(1ms);
   return (when.since_start.count() / kTick.count()) + (when.since_start.count() % kTick.count() != 0 ? 1 : 0);
@@ -91,8 +96,8 @@ void OsReactor::run() {
   thread_id_ = std::this_thread::get_id();
   pthread_setname_np(pthread_self(), name_.substr(0, 15).c_str());
   while (!stopping_) {
-    if (turn_end_.empty()) context_.run_one();
-    if (turn_end_.empty()) continue;
+    if (!has_turn_end()) context_.run_one();
+    if (!has_turn_end()) continue;
     for (int handled = 1; handled < kHandlersPerTurnMax && context_.poll_one() != 0; ++handled) {
     }
     run_turn_end();
@@ -106,6 +111,9 @@ void OsReactor::run_turn_end() {
     for (auto& task : turn_end_running_) std::move(task)();
     turn_end_running_.clear();
   }
+  flush_running_.swap(flush_);
+  for (auto& task : flush_running_) std::move(task)();
+  flush_running_.clear();
 }
 
 }  // namespace millrace::env_os

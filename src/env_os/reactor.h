@@ -28,6 +28,8 @@ class OsReactor final : public env::Reactor {
   Mono now() const override;
   void post(Task task) override;
   void at_turn_end(Task task) override;
+  // As at_turn_end(), after all of those: what was written during the turn leaves together.
+  void at_flush(Task task);
   env::TimerId call_at(Mono when, Task task) override;
   void cancel(env::TimerId timer) override;
   bool is_current() const override { return std::this_thread::get_id() == thread_id_.load(std::memory_order_relaxed); }
@@ -41,6 +43,7 @@ class OsReactor final : public env::Reactor {
 
   void run();
   void run_turn_end();
+  bool has_turn_end() const { return !turn_end_.empty() || !flush_.empty(); }
   void drain_inbox();
   void arm();
   void on_alarm();
@@ -55,6 +58,8 @@ class OsReactor final : public env::Reactor {
   TimerWheel wheel_;
   std::vector<Task> turn_end_;
   std::vector<Task> turn_end_running_;
+  std::vector<Task> flush_;
+  std::vector<Task> flush_running_;
 
   std::mutex inbox_mutex_;
   std::vector<Task> inbox_;  // guarded by inbox_mutex_

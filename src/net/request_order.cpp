@@ -8,7 +8,7 @@ void RequestOrder::on_frame(SharedBytes frame, Mono arrived, bool is_produce) {
   auto const bytes = static_cast<int64_t>(frame.size());
   bytes_ += bytes;
   requests_.push_back({.frame = std::move(frame), .bytes = bytes, .arrived = arrived, .is_produce = is_produce,
-                       .is_appended = false, .answer = std::nullopt});
+                       .is_handed_over = false, .answer = std::nullopt});
 }
 
 RequestOrder::Entry* RequestOrder::find(uint64_t number) {
@@ -16,8 +16,8 @@ RequestOrder::Entry* RequestOrder::find(uint64_t number) {
   return number >= first_number_ && index < started_count_ ? &requests_[index] : nullptr;
 }
 
-void RequestOrder::on_appended(uint64_t number) {
-  if (auto* const entry = find(number)) entry->is_appended = true;
+void RequestOrder::on_handed_over(uint64_t number) {
+  if (auto* const entry = find(number)) entry->is_handed_over = true;
 }
 
 void RequestOrder::on_answered(uint64_t number, Leaving answer, Duration throttle, Mono now) {
@@ -34,7 +34,7 @@ bool RequestOrder::has_startable(Mono now) const {
   if (started_count_ == 0) return true;
   if (!requests_[started_count_].is_produce) return false;
   for (size_t i = 0; i < started_count_; ++i) {
-    if (!requests_[i].is_produce || (!requests_[i].is_appended && !requests_[i].answer)) return false;
+    if (!requests_[i].is_produce || (!requests_[i].is_handed_over && !requests_[i].answer)) return false;
   }
   return true;
 }
@@ -62,9 +62,9 @@ void RequestOrder::check_invariants() const {
   for (size_t i = 0; i < requests_.size(); ++i) {
     bytes += requests_[i].bytes;
     MR_ASSERT(i < started_count_ || !requests_[i].answer);
-    // Whatever runs beside another is a Produce, and all but the last of them have been appended or answered.
+    // Whatever runs beside another is a Produce, and all but the last of them have been handed over or answered.
     MR_ASSERT(i >= started_count_ || started_count_ == 1 || requests_[i].is_produce);
-    MR_ASSERT(i + 1 >= started_count_ || requests_[i].is_appended || requests_[i].answer);
+    MR_ASSERT(i + 1 >= started_count_ || requests_[i].is_handed_over || requests_[i].answer);
   }
   MR_ASSERT(bytes == bytes_);
 }

@@ -1,7 +1,7 @@
 // Which request of a connection may start, and whose answer leaves next: a pure machine.
 //
 // Requests start in the order they came, and one starts when those before it are answered. Only a Produce may start
-// while Produces before it are unanswered, once all of them have been appended. Answers leave in the order of the
+// while Produces before it are unanswered, once all of them are with their partitions. Answers leave in the order of the
 // requests. After a closing answer nothing starts. A throttled connection starts nothing until its time is over.
 #pragma once
 #include <cstdint>
@@ -33,7 +33,7 @@ class RequestOrder {
   };
 
   void on_frame(SharedBytes frame, Mono arrived, bool is_produce);
-  void on_appended(uint64_t number);
+  void on_handed_over(uint64_t number);
   void on_answered(uint64_t number, Leaving answer, Duration throttle, Mono now);
   void stop_starting() { may_start_more_ = false; }
 
@@ -56,7 +56,7 @@ class RequestOrder {
     int64_t bytes{};
     Mono arrived;
     bool is_produce = false;
-    bool is_appended = false;
+    bool is_handed_over = false;
     std::optional<Leaving> answer;
   };
   Entry* find(uint64_t number);

@@ -22,11 +22,11 @@ class ServerConnection::PendingAnswer final : public Answer {
   void let_next_produce_start() override {
     MR_ASSERT(link_ != nullptr);
     if (link_->reactor.is_current()) {
-      if (link_->connection != nullptr) link_->connection->on_appended(number_);
+      if (link_->connection != nullptr) link_->connection->on_handed_over(number_);
       return;
     }
     link_->reactor.post([link = link_, number = number_] {
-      if (link->connection != nullptr) link->connection->on_appended(number);
+      if (link->connection != nullptr) link->connection->on_handed_over(number);
     });
   }
 
@@ -131,8 +131,8 @@ void ServerConnection::on_answered(uint64_t number, RequestOrder::Leaving answer
   schedule_pump();
 }
 
-void ServerConnection::on_appended(uint64_t number) {
-  order_.on_appended(number);
+void ServerConnection::on_handed_over(uint64_t number) {
+  order_.on_handed_over(number);
   schedule_pump();
 }
 

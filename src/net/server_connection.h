@@ -60,7 +60,7 @@ class ServerConnection final : public env::ConnectionEvents {
   };
 
   void on_answered(uint64_t number, RequestOrder::Leaving answer, Duration throttle);
-  void on_appended(uint64_t number);
+  void on_handed_over(uint64_t number);
   void take_frames();
   void schedule_pump();
   void pump();

@@ -159,7 +159,6 @@ void PartitionDriver::append(AppendRequest request, RunList& here) {
   if (must_start) start(urgency, here);
   if (request.sink == nullptr) return;
   MR_PROBE(hooks(), "partition.append_queue_full");
-  request.sink->on_appended(request.index);
   request.sink->on_answer(request.index, {.error = ErrorCode::request_timed_out});
 }
 
@@ -272,7 +271,6 @@ size_t PartitionDriver::run_requests() {
 }
 
 void PartitionDriver::refuse(AppendRequest& request, ErrorCode error) {
-  request.sink->on_appended(request.index);
   AppendAnswer answer{.error = error};
   // Kafka tells the log start of a log that it got as far as asking.
   if (status() == PartitionStatus::leader && error != ErrorCode::kafka_storage_error) {
@@ -338,7 +336,6 @@ void PartitionDriver::accept(AppendRequest& request, LeaderEpoch epoch, Offset& 
       } else {
         AppendAnswer const told{ErrorCode::none, duplicate.base_offset, duplicate.duplicate_time_ms,
                                 machine_.log_start_offset()};
-        duplicate.request.sink->on_appended(duplicate.request.index);
         await(duplicate, told);
       }
       return;
@@ -387,7 +384,6 @@ void PartitionDriver::on_written() {
   is_marks_dirty_ = true;
   apply_effects();
   for (auto& accepted : accepted_) {
-    accepted.request.sink->on_appended(accepted.request.index);
     AppendAnswer const answer{
         ErrorCode::none, accepted.base_offset,
         accepted.is_duplicate ? accepted.duplicate_time_ms : accepted.request.append_time_ms, machine_.log_start_offset()};

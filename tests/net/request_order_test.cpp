@@ -1,5 +1,5 @@
 // Requests of a connection start and are answered in the order of DESIGN: told as stories.
-// A story is a line of events: `P` a Produce comes, `F` another request comes, `aN` request N has been appended,
+// A story is a line of events: `P` a Produce comes, `F` another request comes, `aN` request N is with its partitions,
 // `rN` N is answered, `nN` N is answered by nothing, `cN` N closes, `tN:MS` N is answered and throttles, `+MS` time
 // passes. The outcome lists what happened after each event: `>N` started, `<N` its answer left, `x` closing.
 #include <gtest/gtest.h>
@@ -38,7 +38,7 @@ class Teller {
     switch (event[0]) {
       case 'P':
       case 'F': order_.on_frame(text_bytes("frame"), now_, event[0] == 'P'); break;
-      case 'a': order_.on_appended(argument); break;
+      case 'a': order_.on_handed_over(argument); break;
       case 'r': answer(RequestOrder::Answered::with_response); break;
       case 'n': answer(RequestOrder::Answered::with_nothing); break;
       case 'c': answer(RequestOrder::Answered::by_closing); break;
@@ -76,7 +76,7 @@ TEST(RequestOrder, one_at_a_time) {
   EXPECT_EQ(Teller().tell("F F F r0 r1 r2"), "F>0 F F r0<0>1 r1<1>2 r2<2");
 }
 
-TEST(RequestOrder, produces_overlap_once_appended) {
+TEST(RequestOrder, produces_overlap_once_handed_over) {
   EXPECT_EQ(Teller().tell("P P P a0 a1 r1 r0 r2"), "P>0 P P a0>1 a1>2 r1 r0<0<1 r2<2");
 }
 
@@ -84,11 +84,11 @@ TEST(RequestOrder, a_produce_waits_for_a_fetch_and_a_fetch_for_produces) {
   EXPECT_EQ(Teller().tell("P F P a0 r0 r1 r2"), "P>0 F P a0 r0<0>1 r1<1>2 r2<2");
 }
 
-TEST(RequestOrder, an_answered_produce_counts_as_appended) {
+TEST(RequestOrder, an_answered_produce_counts_as_handed_over) {
   EXPECT_EQ(Teller().tell("P P P a0 r1 r0 r2"), "P>0 P P a0>1 r1>2 r0<0<1 r2<2");
 }
 
-TEST(RequestOrder, a_produce_that_is_not_appended_holds_back_all) {
+TEST(RequestOrder, a_produce_that_is_not_handed_over_holds_back_all) {
   EXPECT_EQ(Teller().tell("P P F r0 r1"), "P>0 P F r0<0>1 r1<1>2");
 }
 
@@ -112,20 +112,20 @@ TEST(RequestOrder, any_order_of_events_keeps_the_rules) {
     SCOPED_TRACE(fmt::format("seed {}", seed));
     Random random(seed);
     RequestOrder order;
-    std::vector<bool> is_produce, is_appended, is_answered;
+    std::vector<bool> is_produce, is_handed_over, is_answered;
     size_t started = 0, left = 0;
     for (int step = 0; step < 300; ++step) {
       auto const choice = random.below(4);
       if (choice == 0 && !order.is_full()) {
         is_produce.push_back(random.chance(0.8));
-        is_appended.push_back(false);
+        is_handed_over.push_back(false);
         is_answered.push_back(false);
         order.on_frame(text_bytes("x"), {}, is_produce.back());
       } else if (left < started) {
         auto const which = left + random.below(started - left);
         if (choice == 1) {
-          is_appended[which] = true;
-          order.on_appended(which);
+          is_handed_over[which] = true;
+          order.on_handed_over(which);
         } else if (!is_answered[which]) {
           is_answered[which] = true;
           order.on_answered(which, {RequestOrder::Answered::with_response, {}, {}}, {}, {});
@@ -139,7 +139,7 @@ TEST(RequestOrder, any_order_of_events_keeps_the_rules) {
       while (order.has_startable({})) {
         for (auto i = left; i < started; ++i) {
           ASSERT_TRUE(is_produce[i] && is_produce[started]);
-          ASSERT_TRUE(is_appended[i] || is_answered[i]);
+          ASSERT_TRUE(is_handed_over[i] || is_answered[i]);
         }
         ASSERT_EQ(order.start_next().number, started);
         ++started;

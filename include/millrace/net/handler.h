@@ -35,7 +35,8 @@ class Answer {
   virtual void send_nothing(Duration throttle = Duration::zero()) = 0;
   // Once all earlier answers are sent the connection closes; nothing later starts.
   virtual void close(std::string reason) = 0;
-  // A Produce has been appended: the next request may start before this one is answered, if it is a Produce too.
+  // A Produce is with its partitions, in an order that a later one cannot change: the next request may start before
+  // this one is answered, if it is a Produce too.
   virtual void let_next_produce_start() = 0;
 };
 

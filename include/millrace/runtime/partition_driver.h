@@ -39,9 +39,7 @@ struct AppendAnswer {
 class AppendSink {
  public:
   virtual ~AppendSink() = default;
-  // The batch is in the log (or is a duplicate, or was refused): what follows it may start.
-  virtual void on_appended(uint32_t index) = 0;
-  // Exactly once, after on_appended.
+  // Exactly once.
   virtual void on_answer(uint32_t index, AppendAnswer const& answer) = 0;
 };
 
