@@ -34,9 +34,14 @@ class Live final : public Connection, public env::ConnectionEvents, public std::
     auto const id = next_correlation_id();
     auto frame = protocol::encode_request(id, Str(options_.client_id), version, request);
     if (!frame) return std::move(done)(std::move(frame).error());
+    // Nobody else owns the connection before it is handed over: a timer does, which goes with its reactor. (What waits
+    // for the answer belongs to the connection itself and must not own it.)
+    if (opening_ == env::kNoTimer) opening_ = reactor_->call_at(deadline + 1s, [self = shared_from_this()] {});
     send_frame(*std::move(frame), id, deadline,
-               [self = shared_from_this(), deadline, version, done = std::move(done)](Result<SharedBytes> answer) mutable {
-                 self->on_versions(std::move(answer), deadline, version, std::move(done));
+               [this, deadline, version, done = std::move(done)](Result<SharedBytes> answer) mutable {
+                 auto const self = shared_from_this();
+                 reactor_->cancel(std::exchange(opening_, env::kNoTimer));
+                 on_versions(std::move(answer), deadline, version, std::move(done));
                });
   }
 
@@ -162,8 +167,8 @@ class Live final : public Connection, public env::ConnectionEvents, public std::
   void fail(Error error) {
     if (!wire_) return;
     auto const self = shared_from_this();
-    // Not destroyed here: this may be running inside one of its events.
-    reactor_->post([wire = std::shared_ptr<env::Connection>(std::move(wire_))] {});
+    // Not destroyed here: this may be running inside one of its events. Until then it may still call this object.
+    reactor_->post([self, wire = std::shared_ptr<env::Connection>(std::move(wire_))] {});
     auto waiting = std::exchange(waiting_, {});
     for (auto& call : waiting) std::move(call.done)(Error(error));
   }
@@ -176,6 +181,7 @@ class Live final : public Connection, public env::ConnectionEvents, public std::
   std::array<std::optional<VersionRange>, kApiKeyMax + 1> served_{};
   std::deque<Waiting> waiting_;
   env::TimerId timer_ = env::kNoTimer;
+  env::TimerId opening_ = env::kNoTimer;  // owns this object until it is handed over
   std::array<std::byte, kFramePrefixBytes> prefix_{};
   SharedBytes incoming_;
   size_t received_ = 0;

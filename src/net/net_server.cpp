@@ -29,6 +29,8 @@ class NetServer::Core final : public std::enable_shared_from_this<Core> {
       shard->connections.clear();
       shard->waiting.clear();
     }
+    // The sockets' handlers hold what they belong to.
+    for (auto& listening : listeners_) listening->sockets.clear();
     listeners_.clear();
   }
 

@@ -317,6 +317,9 @@ void PartitionDriver::accept(AppendRequest& request, LeaderEpoch epoch, Offset& 
   if (log_->directory().is_low_on_space()) return refuse(request, ErrorCode::kafka_storage_error);
 
   record::BatchView const batch{ByteView(request.batch)};
+  if (static_cast<int64_t>(batch.size_bytes()) > runner_config_->log.segment_bytes) {
+    return refuse(request, ErrorCode::record_list_too_large);
+  }
   auto const base_offset = next_offset;
   auto const last_offset = base_offset + batch.last_offset_delta();
   if (batch.has_producer_id()) {
@@ -368,6 +371,10 @@ void PartitionDriver::on_written() {
 
   auto const end = result->end;
   machine_.on_appended({end.offset}, now(), effects_);
+  // A sync may have covered this write, and have been reported, before the write itself was.
+  if (synced_ > machine_.synced_offset()) {
+    machine_.on_event(replication::Synced{std::min(synced_, end.offset)}, now(), effects_);
+  }
   end_ = end;
   if (machine_.high_watermark() < end.offset) {
     auto position = end.position;
@@ -593,6 +600,19 @@ void PartitionDriver::go_offline(std::string const& reason) {
 }
 
 // ---- By the manager
+
+void PartitionDriver::abandon() {
+  drop_events();
+  // Moved out first: what is destroyed may look at the driver.
+  static_cast<void>(std::exchange(queued_, {}));
+  static_cast<void>(std::exchange(gathered_, {}));
+  static_cast<void>(std::exchange(accepted_, {}));
+  static_cast<void>(std::exchange(pending_, {}));
+  static_cast<void>(std::exchange(answered_, {}));
+  static_cast<void>(std::exchange(answering_, {}));
+  static_cast<void>(std::exchange(log_tasks_, {}));
+  static_cast<void>(std::exchange(when_open_, {}));
+}
 
 void PartitionDriver::open(std::shared_ptr<storage::PartitionLog> log, RunList& here) {
   post(

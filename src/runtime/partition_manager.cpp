@@ -11,7 +11,9 @@ PartitionManager::PartitionManager(env::Env& env, RunLists& run_lists, std::vect
     : env_(env), run_lists_(run_lists), directories_(std::move(directories)), options_(std::move(options)),
       random_(env.random("partition manager")) {}
 
-PartitionManager::~PartitionManager() = default;
+PartitionManager::~PartitionManager() {
+  for (auto const& driver : all()) driver->abandon();
+}
 
 std::shared_ptr<PartitionDriver> PartitionManager::find(TopicIdPartition const& id) const {
   std::shared_lock lock(table_mutex_);

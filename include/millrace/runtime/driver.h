@@ -69,6 +69,9 @@ class Driver : public std::enable_shared_from_this<Driver> {
   bool must_start_locked(Urgency urgency);
   void start(Urgency urgency, RunList& here);
 
+  // The node is gone and nothing runs any more: destroys the events that will not be handled.
+  void drop_events();
+
   // Mutex held. Moves waiting requests to the runner's side; false: there are none, or they may not start now.
   virtual bool take_requests_locked() = 0;
   // By the runner, without the mutex, after a successful take. Returns how many events it handled.

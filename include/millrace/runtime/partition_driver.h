@@ -116,6 +116,9 @@ class PartitionDriver final : public Driver {
   void close(Callback<void(Status)> done, RunList& here);         // clean stop; done runs on `here`'s thread
   void apply_retention(Wall now, RunList& here);
   void expire_producers(Wall now, RunList& here);
+  // The node is gone and nothing runs any more: forgets everybody who waits. Who waits holds the driver, and the
+  // driver must not hold him for ever.
+  void abandon();
 
  protected:
   bool take_requests_locked() override;
