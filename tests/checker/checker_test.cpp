@@ -50,7 +50,7 @@ struct Model {
   uint32_t draw(uint32_t limit) { return static_cast<uint32_t>(random() % limit); }
 
   void send(ClientId client, PartitionIndex p) {
-    Send send{client, p, next_sequence[client][p], 1 + draw(4), now, now + 50, Outcome::ok, -1, true, true};
+    Send send{client, p, next_sequence[client][p], 1 + draw(4), now, now + 50, Outcome::ok, -1, true, true, epoch};
     next_sequence[client][p] += send.count;
     auto const fate = draw(10);
     if (fate == 0) send.outcome = Outcome::failed;
@@ -161,7 +161,7 @@ std::vector<Planted> const kPlanted = {
      }},
     {"an acknowledged batch was never in the log", "C2",
      [](History& h) {
-       h.sends.push_back({0, 1, 9000, 1, 1, 2, Outcome::ok, h.final_reads[1].end, true, true});
+       h.sends.push_back({0, 1, 9000, 1, 1, 2, Outcome::ok, h.final_reads[1].end, true, true, -1});
      }},
     {"two batches are swapped on one replica", "C1",
      [](History& h) { std::swap(final_of(h)[10].value, final_of(h)[20].value); }},
@@ -215,10 +215,14 @@ std::vector<Planted> const kPlanted = {
      }},
     {"a fetch shows an old high watermark to another consumer", "C5",
      [](History& h) {
-       auto& poll = late_poll(h);
-       poll.high_watermark -= 10;
-       poll.leader_epoch = -1;
+       auto poll = late_poll(h);
+       poll.client = kProducers - 1;  // never fetched before
        poll.record_count = 0;
+       poll.high_watermark = 1;
+       poll.start = h.polls.back().end + 10;
+       poll.end = poll.start + 10;
+       poll.leader_epoch = h.polls.back().leader_epoch;
+       h.polls.push_back(poll);
      }},
     {"the high watermark goes back within an epoch", "C8",
      [](History& h) {
@@ -270,7 +274,7 @@ TEST(Checker, does_not_flag_what_kafka_allows) {
   Model model(7);
   auto& h = model.history;
   // An unknown send that happened, and one that did not, are in the model already. acks=1 may lose.
-  h.sends.push_back({0, 1, 9000, 1, 1'000'000, 1'000'050, Outcome::ok, 100'000, false, false});
+  h.sends.push_back({0, 1, 9000, 1, 1'000'000, 1'000'050, Outcome::ok, 100'000, false, false, -1});
   // Two sends at once may come in any order.
   auto& send = ok_send(h, 2);
   send.end = ok_send(h, 3).end + 500;

@@ -44,6 +44,7 @@ struct Send {
   int64_t base_offset = -1;        // of an ok one, if the answer told
   bool is_idempotent = false;
   bool is_fully_acknowledged = true;  // acks=all: may not be lost
+  int32_t leader_epoch = -1;       // that the client believed in when it sent what was acknowledged; -1: unknown
 };
 
 enum class Isolation : uint8_t { read_uncommitted, read_committed };

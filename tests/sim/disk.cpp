@@ -65,6 +65,7 @@ struct Life {
   int64_t calls{};
   int64_t crash_at{};
   int64_t open_count{};
+  std::multiset<std::string> open_paths;
 };
 
 }  // namespace detail
@@ -328,8 +329,12 @@ class SimFile final : public env::File {
   SimFile(std::shared_ptr<Life> life, std::shared_ptr<Inode> inode, std::string path, bool is_writable)
       : life_(std::move(life)), inode_(std::move(inode)), path_(std::move(path)), is_writable_(is_writable) {
     ++life_->open_count;
+    life_->open_paths.insert(path_);
   }
-  ~SimFile() override { --life_->open_count; }
+  ~SimFile() override {
+    --life_->open_count;
+    life_->open_paths.erase(life_->open_paths.find(path_));
+  }
 
   Status write(Position at, std::span<ByteView const> pieces) override;
   Result<size_t> read(Position at, MutableByteView into, env::Wait wait) override;
@@ -551,6 +556,11 @@ bool SimDisk::is_frozen() const { return life_->frozen; }
 void SimDisk::crash_at_call(int64_t number) { life_->crash_at = number; }
 int64_t SimDisk::calls() const { return life_->calls; }
 int64_t SimDisk::open_count() const { return life_->open_count; }
+std::string SimDisk::open_paths() const {
+  std::string out;
+  for (auto const& path : life_->open_paths) out += " " + path;
+  return out;
+}
 
 // Counts the call; on a crash does `part` of its work with some luck; returns from the calling function unless the
 // call goes on.

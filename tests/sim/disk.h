@@ -142,6 +142,8 @@ class SimDisk final : public env::Disk {
   int64_t calls() const;
   // Files, locks that the process has not closed.
   int64_t open_count() const;
+  // Their paths, for the message when there are some that should not be.
+  std::string open_paths() const;
 
   Result<std::shared_ptr<env::File>> open(std::string const& path, env::OpenMode mode) override;
   Result<std::string> read_file(std::string const& path, int64_t bytes_max) override;

@@ -349,8 +349,9 @@ void Machine::take_apart(NodeEnv& node) {
   node.process_.reset();
   while (node.destroy_queued() > 0) {
   }
-  MR_ASSERT_VALUES(node.live_objects() == 0, "{}: {} connections, files, locks are left after destruction", name_,
-                   node.live_objects());
+  MR_ASSERT_VALUES(node.live_objects() == 0,
+                   "{}: after destruction {} connections and listeners are left, {} files and locks:{}", name_,
+                   node.node_network().live_objects(), node.sim_disk().open_count(), node.sim_disk().open_paths());
   bool const was_crash = node.was_crash();
   bool const is_power_loss = was_crash && node.crash_kind() == CrashKind::power_loss;
   node_.reset();

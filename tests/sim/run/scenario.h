@@ -1,0 +1,41 @@
+// A scenario: one run of a world made from a seed, with its options, faults and checks.
+#pragma once
+#include <cstdint>
+#include <cstdio>
+#include <map>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace millrace::sim {
+
+struct ScenarioInput {
+  uint64_t seed = 1;
+  std::string mutant{};
+  std::FILE* trace = nullptr;
+  uint32_t node_count = 1;
+};
+
+struct ScenarioResult {
+  std::string failure;  // empty: every invariant held
+  std::string options;  // what the seed was expanded to
+  uint64_t hash = 0;
+  uint64_t events = 0;
+  std::map<std::string, uint64_t, std::less<>> probes;
+};
+
+struct Scenario {
+  std::string_view name;
+  ScenarioResult (*run)(ScenarioInput const& input);
+};
+std::span<Scenario const> scenarios();
+
+ScenarioResult run_node(ScenarioInput const& input);
+ScenarioResult run_storage(ScenarioInput const& input);
+ScenarioResult run_follower(ScenarioInput const& input);
+ScenarioResult run_crash(ScenarioInput const& input);
+
+// Lets a scenario say what it was doing when an assertion of the product ends the process.
+void note_options(std::string_view options);
+
+}  // namespace millrace::sim
