@@ -200,6 +200,12 @@ Status PartitionLog::Body::recover_tail(Start const& start) {
   for (size_t i = first; i < segments.size(); ++i) {
     auto& segment = *segments[i];
     auto const file_bytes = segment.size();
+    if (i > first && segment.base() > expected && expected >= point && stop == PreviousStop::machine_lost &&
+        !config.is_compacting) {
+      // A truncation had removed this segment and those before it; the loss brought only some of them back.
+      directory.options().log->warn(kArea, "{}: segment {} follows offset {}; the log is cut there", name, segment.base(), expected);
+      return cut_tail(i - 1, Position(segments[i - 1]->size()), expected, stop);
+    }
     expected = std::max(expected, segment.base());
     if (file_bytes == 0) continue;
     auto const from_offset = is_clean ? Offset(std::numeric_limits<int64_t>::max()) : i == first ? point : segment.base();

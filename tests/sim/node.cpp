@@ -331,6 +331,12 @@ void Machine::kill(CrashKind kind) {
   if (node_) node_->freeze(kind);
 }
 
+void Machine::lose_power() {
+  MR_ASSERT(node_ == nullptr);
+  disk_.power_loss();
+  ++boots_;
+}
+
 void Machine::stop() {
   if (!node_ || node_->is_dead()) return;
   auto* node = node_.get();
@@ -355,10 +361,7 @@ void Machine::take_apart(NodeEnv& node) {
   bool const was_crash = node.was_crash();
   bool const is_power_loss = was_crash && node.crash_kind() == CrashKind::power_loss;
   node_.reset();
-  if (is_power_loss) {
-    disk_.power_loss();
-    ++boots_;
-  }
+  if (is_power_loss) lose_power();
   if (on_end_) on_end_(was_crash);
 }
 

@@ -182,6 +182,8 @@ class Machine {
   Process* process() { return node_ ? node_->process_.get() : nullptr; }
   // Freezes the process at once. It is taken apart by the world, now or after the running event. No-op when down.
   void kill(CrashKind kind);
+  // The machine, on which no process runs, loses power.
+  void lose_power();
   // Asks the process to stop; it is destroyed when it says so.
   void stop();
   // Called by the world.

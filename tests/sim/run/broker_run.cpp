@@ -127,8 +127,11 @@ void BrokerRun::arm_crash() {
   });
 }
 
-void BrokerRun::on_broker_end() {
+void BrokerRun::on_broker_end(bool was_crash) {
   ++crashes_;
+  // After a failed sync the page cache holds bytes that will never reach the disk: only a restart of the machine tells
+  // what is really there. In the page-cache mode nothing depends on it.
+  if (plan_.is_flush && plan_.has_disk_faults && was_crash) broker_machine_.lose_power();
   broker_machine_.disk().clear_faults();
   broker_machine_.disk().set_capacity(int64_t{1} << 40);
   after(std::chrono::milliseconds(random_.below(500)), [this] {
@@ -306,15 +309,11 @@ bool BrokerRun::make_topic() {
   return true;
 }
 
-// After a failed sync the page cache holds bytes that will never reach the disk: only a restart of the machine tells
-// what is really there. In the page-cache mode nothing depends on it.
-CrashKind BrokerRun::after_disk_fault() const { return plan_.is_flush ? CrashKind::power_loss : CrashKind::process; }
-
 ScenarioResult BrokerRun::go() {
   ScenarioResult result;
   result.options = fmt::format("scenario={} {}", name_, plan_.text());
   note_options(result.options);
-  broker_machine_.on_end([this](bool) { on_broker_end(); });
+  broker_machine_.on_end([this](bool was_crash) { on_broker_end(was_crash); });
   is_topic_made_ = !plan_.is_whole_node;
   start_broker();
   if (plan_.is_whole_node && !make_topic()) {
@@ -329,7 +328,7 @@ ScenarioResult BrokerRun::go() {
       broker_machine_.disk().add_fault({.call = calls[random_.below(2)], .path_part = ".log"});
       // The directory is offline from then on; the process is restarted, as an operator would.
       after(2s, [this] {
-        if (has_faults_) broker_machine_.kill(after_disk_fault());
+        if (has_faults_) broker_machine_.kill(CrashKind::process);
       });
     });
   }
@@ -347,7 +346,7 @@ ScenarioResult BrokerRun::go() {
   world_.network().faults() = {};
   broker_machine_.disk().clear_faults();
   broker_machine_.disk().set_capacity(int64_t{1} << 40);
-  if (plan_.has_disk_faults) broker_machine_.kill(after_disk_fault());
+  if (plan_.has_disk_faults) broker_machine_.kill(CrashKind::process);
   run_.is_loading = false;
   if (wait_for("the broker serves", [this] { return broker() != nullptr && broker()->is_serving(); }, kSettleLimit) &&
       wait_for("both replicas are in sync", [this] { return !is_alone_; }, kSettleLimit) &&

@@ -46,7 +46,7 @@ class BrokerRun {
  private:
   void start_broker();
   void start_clients();
-  void on_broker_end();
+  void on_broker_end(bool was_crash);
   void arm_crash();
   void publish(Task published = [] {});
   void change_something();
@@ -57,7 +57,6 @@ class BrokerRun {
   bool wait_for(std::string_view what, std::function<bool()> const& condition, Duration limit);
   bool make_topic();
   void compare_replicas();
-  CrashKind after_disk_fault() const;
   BrokerUnderTest* broker();
   ScriptedBroker* scripted();
   int64_t log_end(checker::PartitionIndex partition);
