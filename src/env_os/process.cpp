@@ -32,6 +32,13 @@ int wait_for_stop_signal() {
   return number;
 }
 
+std::optional<int> take_stop_signal() {
+  auto const signals = stop_signals();
+  timespec const at_once{};
+  auto const number = ::sigtimedwait(&signals, nullptr, &at_once);
+  return number > 0 ? std::optional(number) : std::nullopt;
+}
+
 void raise_stop_signal() { ::kill(::getpid(), SIGTERM); }
 
 void raise_descriptor_limit() {

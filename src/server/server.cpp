@@ -19,6 +19,7 @@ namespace {
 constexpr int64_t kConfigBytesMax = 4 << 20;
 constexpr int kExitFailed = 1;
 constexpr int kExitConfiguration = 2;
+constexpr auto kStartSignalCheck = 20ms;
 constexpr auto kStopLimit = 60s;  // a disk that hangs must not keep the process for ever
 
 LogLevel level_of(std::string_view name) {
@@ -75,9 +76,16 @@ class Server {
         env_->log().warn("admin", "no admin listener: {}", admin.error().message);
       }
     }
-    std::promise<Status> ready;
-    node_->start([&](Status status) { ready.set_value(std::move(status)); });
-    return ready.get_future().get();
+    auto const started = std::make_shared<std::promise<Status>>();
+    auto ready = started->get_future();
+    node_->start([started](Status status) { started->set_value(std::move(status)); });
+    // Recovery may take long; a stop then leaves the rest of it to the next start.
+    while (ready.wait_for(kStartSignalCheck) != std::future_status::ready) {
+      if (auto const signal = env_os::take_stop_signal()) {
+        return Error{ErrorKind::cancelled, fmt::format("stopped by signal {}", *signal)};
+      }
+    }
+    return ready.get();
   }
 
   Status stop() {
@@ -105,7 +113,9 @@ void log_start(Server& server, broker::LocalNodeOptions const& options) {
   server.log().info("node", "node {} of cluster {} serves", options.config.node_id, server.node().cluster_id());
   for (auto const& listener : options.listeners) {
     for (auto const& address : server.node().addresses(listener.net.name)) {
-      server.log().info("node", "{} on {}:{}", listener.net.name, address.ip, address.port);
+      auto const is_ipv6 = address.ip.find(':') != std::string::npos;
+      server.log().info("node", "{} on {}{}{}:{}", listener.net.name, is_ipv6 ? "[" : "", address.ip, is_ipv6 ? "]" : "",
+                        address.port);
     }
   }
 }

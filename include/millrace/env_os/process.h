@@ -1,5 +1,6 @@
 // What concerns the whole process. Called by main before any thread exists.
 #pragma once
+#include <optional>
 
 namespace millrace::env_os {
 
@@ -7,7 +8,9 @@ namespace millrace::env_os {
 void hold_stop_signals();
 // Blocks until one of them comes; returns its number.
 int wait_for_stop_signal();
-// Makes wait_for_stop_signal() return. Any thread.
+// The same if one has come already.
+std::optional<int> take_stop_signal();
+// As if one of them had come. Any thread.
 void raise_stop_signal();
 
 // As many descriptors as the process may have.
