@@ -30,12 +30,12 @@ struct LogDirectory::Body {
   Mono dirty_since{};
   Mono last_now{};
   Mono next_checkpoint{};
-  std::deque<std::string> deleted_names;   // directories that wait for their removal
+  std::deque<std::string> deleted_names;  // directories that wait for their removal
   std::string offline_reason;
   std::function<void(std::string const&)> on_offline;
 
-  std::mutex flush_mutex;                  // one flush pass at a time
-  std::mutex checkpoint_mutex;             // one writer of checkpoint files at a time; taken before `mutex`
+  std::mutex flush_mutex;       // one flush pass at a time
+  std::mutex checkpoint_mutex;  // one writer of checkpoint files at a time; taken before `mutex`
   std::string last_log_starts, last_high_watermarks, last_recovery_points, last_recovery;
 };
 

@@ -127,8 +127,9 @@ std::string with_consumer_protocol(std::string json, ByteView body, int16_t vers
 
 // Kafka's tool prints the state of a transaction by name.
 std::string with_transaction_state(std::string json) {
-  constexpr std::array<std::string_view, 8> kNames = {"Empty",          "Ongoing",       "PrepareCommit", "PrepareAbort",
-                                                      "CompleteCommit", "CompleteAbort", "Dead",          "PrepareEpochFence"};
+  constexpr std::array<std::string_view, 8> kNames = {"Empty",        "Ongoing",          "PrepareCommit",
+                                                      "PrepareAbort", "CompleteCommit",   "CompleteAbort",
+                                                      "Dead",         "PrepareEpochFence"};
   constexpr std::string_view kField = "\"transactionStatus\":";
   auto const at = json.find(kField);
   if (at == std::string::npos) return json;
@@ -219,7 +220,8 @@ std::string header_keys(record::RecordView const& record) {
   std::string out;
   record::HeaderReader reader(record);
   record::HeaderView header;
-  for (bool is_first = true; reader.next(header); is_first = false) out += (is_first ? "" : ",") + std::string(header.key);
+  for (bool is_first = true; reader.next(header); is_first = false)
+    out += (is_first ? "" : ",") + std::string(header.key);
   return "[" + out + "]";
 }
 
@@ -233,7 +235,8 @@ Result<std::string> dump_records(record::BatchView batch, PayloadFormat format) 
   CodecContext context;
   std::vector<std::byte> scratch;
   ByteView records;
-  if (auto const fault = record::open_records(batch, {.output_bytes_max = kRecordsBytesMax}, context, scratch, records)) {
+  if (auto const fault =
+          record::open_records(batch, {.output_bytes_max = kRecordsBytesMax}, context, scratch, records)) {
     return fault.to_error();
   }
   JsonArray out;
@@ -265,13 +268,15 @@ Result<std::string> dump_legacy_records(record::BatchView batch) {
   CodecContext context;
   std::vector<std::byte> scratch;
   std::vector<record::LegacyMessage> messages;
-  if (auto const fault = record::read_legacy_deep(batch, {.output_bytes_max = kRecordsBytesMax}, context, scratch, messages)) {
+  if (auto const fault =
+          record::read_legacy_deep(batch, {.output_bytes_max = kRecordsBytesMax}, context, scratch, messages)) {
     return fault.to_error();
   }
   JsonArray out;
   for (auto const& message : messages) {
     Json json;
-    json.number("offset", message.offset).number(time_name(message.timestamp_type), message.timestamp)
+    json.number("offset", message.offset)
+        .number(time_name(message.timestamp_type), message.timestamp)
         .number("keySize", message.key ? static_cast<int64_t>(message.key->size()) : -1)
         .number("valueSize", message.value ? static_cast<int64_t>(message.value->size()) : -1)
         .raw("key", message.key ? quoted(as_text(*message.key)) : "null")
@@ -282,7 +287,9 @@ Result<std::string> dump_legacy_records(record::BatchView batch) {
 }
 
 std::string dump_batch(record::BatchView batch, BatchHead const& head, Position position, PayloadFormat format) {
-  auto const codec = [](int id) { return codec_from_id(id) ? std::string(codec_name(*codec_from_id(id))) : fmt::format("{}", id); };
+  auto const codec = [](int id) {
+    return codec_from_id(id) ? std::string(codec_name(*codec_from_id(id))) : fmt::format("{}", id);
+  };
   Json json;
   if (head.magic == 2) {
     auto const horizon = batch.delete_horizon_ms();
@@ -314,12 +321,15 @@ std::string dump_batch(record::BatchView batch, BatchHead const& head, Position 
         .text("compresscodec", codec(message.codec_id));
   }
   auto const fault = record::check(batch);
-  auto const records = fault ? Result<std::string>(fault.to_error()) : head.magic == 2 ? dump_records(batch, format) : dump_legacy_records(batch);
+  auto const records = fault             ? Result<std::string>(fault.to_error())
+                       : head.magic == 2 ? dump_records(batch, format)
+                                         : dump_legacy_records(batch);
   if (records) return json.raw("records", *records).object();
   return json.text("line", records.error().message).object();
 }
 
-Result<std::string> dump_batches(env::Disk& disk, std::string const& path, std::string_view first_line, PayloadFormat format) {
+Result<std::string> dump_batches(env::Disk& disk, std::string const& path, std::string_view first_line,
+                                 PayloadFormat format) {
   MR_TRY_ASSIGN(auto file, disk.open(path, env::OpenMode::read));
   MR_TRY_ASSIGN(auto const size, file->size());
   JsonArray out;
@@ -328,7 +338,8 @@ Result<std::string> dump_batches(env::Disk& disk, std::string const& path, std::
   for (BatchHead head;;) {
     auto const more = scanner.next(head);
     if (!more) {
-      out.add(line(fmt::format("Found {} invalid bytes at the end: {}", size - scanner.position().value, more.error().message)));
+      out.add(line(
+          fmt::format("Found {} invalid bytes at the end: {}", size - scanner.position().value, more.error().message)));
       break;
     }
     if (!*more) break;
@@ -371,7 +382,9 @@ std::string dump_producers(std::string_view content) {
 }  // namespace
 
 PayloadFormat payload_format_of(std::string_view path) {
-  auto const holds = [&](std::string_view topic) { return path.find(std::string(topic) + "-") != std::string_view::npos; };
+  auto const holds = [&](std::string_view topic) {
+    return path.find(std::string(topic) + "-") != std::string_view::npos;
+  };
   if (holds("__cluster_metadata") || path.ends_with(".checkpoint")) return PayloadFormat::cluster_metadata;
   if (holds("__consumer_offsets")) return PayloadFormat::offsets;
   if (holds("__transaction_state")) return PayloadFormat::transaction_log;
@@ -389,7 +402,8 @@ Result<std::string> dump_file(env::Disk& disk, std::string const& path, PayloadF
   if (suffix == ".log") return dump_batches(disk, path, "", format);
   if (suffix == ".checkpoint") {
     auto const epoch = name.size() > 21 ? parse_number<int32_t>(name.substr(21, dot - 21)) : std::nullopt;
-    return dump_batches(disk, path, fmt::format("Snapshot end offset: {}, epoch: {}", *base, epoch.value_or(-1)), format);
+    return dump_batches(disk, path, fmt::format("Snapshot end offset: {}, epoch: {}", *base, epoch.value_or(-1)),
+                        format);
   }
   MR_TRY_ASSIGN(auto const content, disk.read_file(path, kIndexBytesMax));
   JsonArray out;

@@ -39,7 +39,7 @@ EpochEnd LeaderEpochs::end_of(LeaderEpoch epoch, Offset log_end) const {
   if (epoch == entries_.back().epoch) return {epoch, log_end};
   auto const after = std::upper_bound(entries_.begin(), entries_.end(), epoch,
                                       [](LeaderEpoch e, EpochStart const& entry) { return e < entry.epoch; });
-  if (after == entries_.end()) return {};            // newer than all that is known
+  if (after == entries_.end()) return {};                       // newer than all that is known
   if (after == entries_.begin()) return {epoch, after->start};  // older than all: it ended before the first
   return {std::prev(after)->epoch, after->start};
 }
@@ -76,8 +76,8 @@ Result<LeaderEpochs> LeaderEpochs::parse(std::string_view text) {
     auto const epoch = parse_number<int32_t>(fields[0]);
     auto const start = parse_number<int64_t>(fields[1]);
     if (!epoch || !start || *epoch < 0 || *start < 0) return reader.broken("not two numbers");
-    if (!out.entries_.empty() && (LeaderEpoch(*epoch) <= out.entries_.back().epoch ||
-                                  Offset(*start) < out.entries_.back().start)) {
+    if (!out.entries_.empty() &&
+        (LeaderEpoch(*epoch) <= out.entries_.back().epoch || Offset(*start) < out.entries_.back().start)) {
       return reader.broken("epochs do not rise");
     }
     out.entries_.push_back({LeaderEpoch(*epoch), Offset(*start)});

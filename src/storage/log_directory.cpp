@@ -90,7 +90,8 @@ LogDirectory::LogDirectory(env::Disk& disk, FileCache& files, LogDirectoryOption
     : disk_(disk), files_(files), options_(std::move(options)), body_(std::make_unique<Body>()) {}
 LogDirectory::~LogDirectory() = default;
 
-Result<std::unique_ptr<LogDirectory>> LogDirectory::open(env::Disk& disk, FileCache& files, LogDirectoryOptions options) {
+Result<std::unique_ptr<LogDirectory>> LogDirectory::open(env::Disk& disk, FileCache& files,
+                                                         LogDirectoryOptions options) {
   std::unique_ptr<LogDirectory> directory(new LogDirectory(disk, files, std::move(options)));
   MR_TRY(directory->start());
   return directory;
@@ -150,8 +151,9 @@ Status LogDirectory::start() {
   }
   // Until recovery_done() another loss of the process must not pass for a mere kill.
   bool const is_lost = previous_stop_ == PreviousStop::machine_lost;
-  MR_TRY(env::replace_file(disk_, file(kBootFile),
-                           fmt::format("{}\n{}{}", options_.boot_id, is_lost ? kRecoveringLine : "", is_lost ? "\n" : "")));
+  MR_TRY(env::replace_file(
+      disk_, file(kBootFile),
+      fmt::format("{}\n{}{}", options_.boot_id, is_lost ? kRecoveringLine : "", is_lost ? "\n" : "")));
   auto const text = meta.text(options_.now);
   if (!meta_text || MetaProperties::parse(*meta_text)->directory_id != meta.directory_id) {
     MR_TRY(env::replace_file(disk_, file(kMetaProperties), text));
@@ -183,7 +185,8 @@ Status LogDirectory::load_checkpoints() {
   MR_TRY(load(kRecoveryPointsFile, [](Body::Known& known, Offset o) { known.recovery_point = o; }));
   MR_TRY(load(kLogStartsFile, [](Body::Known& known, Offset o) { known.log_start = o; }));
   MR_TRY(load(kHighWatermarksFile, [](Body::Known& known, Offset o) { known.high_watermark = o; }));
-  MR_TRY_ASSIGN(auto const side, read_optional(disk_, fmt::format("{}/{}", options_.path, kRecoveryFile), kCheckpointBytesMax));
+  MR_TRY_ASSIGN(auto const side,
+                read_optional(disk_, fmt::format("{}/{}", options_.path, kRecoveryFile), kCheckpointBytesMax));
   if (!side) return {};
   auto const entries = parse_recovery_file(*side, recovery_points.value_or(""));
   if (!entries) return {};  // somebody else wrote here meanwhile
@@ -225,8 +228,9 @@ Result<std::vector<PartitionDirectory>> LogDirectory::partitions() {
       continue;
     }
     found.topic_partition = *partition;
-    MR_TRY_ASSIGN(auto const metadata, read_optional(disk_, fmt::format("{}/{}/{}", options_.path, entry.name, kPartitionMetadataFile),
-                                                     kSmallFileBytesMax));
+    MR_TRY_ASSIGN(auto const metadata,
+                  read_optional(disk_, fmt::format("{}/{}/{}", options_.path, entry.name, kPartitionMetadataFile),
+                                kSmallFileBytesMax));
     if (metadata) {
       auto id = parse_partition_metadata(*metadata);
       if (!id) {
@@ -240,7 +244,8 @@ Result<std::vector<PartitionDirectory>> LogDirectory::partitions() {
   }
   // What the checkpoints remember of partitions that are gone is forgotten.
   std::lock_guard lock(body_->mutex);
-  std::erase_if(body_->known, [&](auto const& item) { return !present.contains(item.first) && item.second.log.expired(); });
+  std::erase_if(body_->known,
+                [&](auto const& item) { return !present.contains(item.first) && item.second.log.expired(); });
   return out;
 }
 
@@ -258,8 +263,9 @@ Result<std::shared_ptr<PartitionLog>> LogDirectory::create_log(TopicPartition co
   return create_log_of_kind(partition, topic_id, config, now, LogKind::partition);
 }
 
-Result<std::shared_ptr<PartitionLog>> LogDirectory::create_log_of_kind(TopicPartition const& partition, TopicId topic_id,
-                                                                       LogConfig const& config, Wall now, LogKind kind) {
+Result<std::shared_ptr<PartitionLog>> LogDirectory::create_log_of_kind(TopicPartition const& partition,
+                                                                       TopicId topic_id, LogConfig const& config,
+                                                                       Wall now, LogKind kind) {
   auto body = std::make_unique<PartitionLog::Body>(*this, fmt::format("{}-{}", partition.topic, partition.partition),
                                                    partition, topic_id, config, kind);
   if (is_offline()) return body->offline_error();
@@ -281,8 +287,8 @@ Result<std::shared_ptr<PartitionLog>> LogDirectory::create_log_of_kind(TopicPart
   return adopt(std::shared_ptr<PartitionLog>(new PartitionLog(std::move(body))));
 }
 
-Result<std::shared_ptr<PartitionLog>> LogDirectory::open_log(PartitionDirectory const& directory, LogConfig const& config,
-                                                             Wall now) {
+Result<std::shared_ptr<PartitionLog>> LogDirectory::open_log(PartitionDirectory const& directory,
+                                                             LogConfig const& config, Wall now) {
   return open_log_of_kind(directory, config, now, LogKind::partition);
 }
 
@@ -527,7 +533,8 @@ Status LogDirectory::check_space() {
   if (!space) return space.error();
   bool const is_low = space->free_bytes < options_.low_space_bytes;
   if (is_low != is_low_on_space_.exchange(is_low)) {
-    options_.log->warn(kArea, "{}: {} bytes free, Produce is {}", options_.path, space->free_bytes, is_low ? "refused" : "accepted");
+    options_.log->warn(kArea, "{}: {} bytes free, Produce is {}", options_.path, space->free_bytes,
+                       is_low ? "refused" : "accepted");
   }
   return {};
 }
@@ -549,7 +556,8 @@ Status LogDirectory::stop_cleanly(int64_t broker_epoch) {
     auto& body = *log->body_;
     std::lock_guard io_lock(body.io_mutex);
     if (body.kind == LogKind::plain && !body.closing) continue;  // synced with every append
-    if (!body.closing) return Error{ErrorKind::invalid, fmt::format("{} was not closed before its directory", body.name)};
+    if (!body.closing)
+      return Error{ErrorKind::invalid, fmt::format("{} was not closed before its directory", body.name)};
     body.complete_flush(*body.closing);
   }
   MR_TRY(write_recovery_points());

@@ -20,9 +20,10 @@ std::string java_date(Wall now) {
   auto const day = std::chrono::floor<std::chrono::days>(at);
   std::chrono::year_month_day const date{day};
   std::chrono::hh_mm_ss const time{at - day};
-  return fmt::format("{} {} {:02} {:02}:{:02}:{:02} UTC {}", kDays[static_cast<size_t>((day.time_since_epoch().count() % 7 + 7) % 7)],
-                     kMonths[static_cast<unsigned>(date.month()) - 1], static_cast<unsigned>(date.day()), time.hours().count(),
-                     time.minutes().count(), time.seconds().count(), static_cast<int>(date.year()));
+  return fmt::format(
+      "{} {} {:02} {:02}:{:02}:{:02} UTC {}", kDays[static_cast<size_t>((day.time_since_epoch().count() % 7 + 7) % 7)],
+      kMonths[static_cast<unsigned>(date.month()) - 1], static_cast<unsigned>(date.day()), time.hours().count(),
+      time.minutes().count(), time.seconds().count(), static_cast<int>(date.year()));
 }
 
 }  // namespace
@@ -56,7 +57,8 @@ Result<MetaProperties> MetaProperties::parse(std::string_view text) {
   }
   if (!version) return Error{ErrorKind::corrupt, "meta.properties has no version"};
   if (*version != 1) {
-    return Error{ErrorKind::unsupported, fmt::format("meta.properties is of version {}, this program knows version 1", *version)};
+    return Error{ErrorKind::unsupported,
+                 fmt::format("meta.properties is of version {}, this program knows version 1", *version)};
   }
   if (!node_id || *node_id < 0) return Error{ErrorKind::corrupt, "meta.properties has no node.id"};
   if (out.cluster_id.empty()) return Error{ErrorKind::corrupt, "meta.properties has no cluster.id"};
@@ -75,7 +77,8 @@ Result<TopicId> parse_partition_metadata(std::string_view text) {
   if (!first.starts_with(kVersion) || !second.starts_with(kTopicId)) {
     return Error{ErrorKind::corrupt, "partition.metadata is not two lines of version and topic_id"};
   }
-  if (first.substr(kVersion.size()) != "0") return Error{ErrorKind::unsupported, "partition.metadata is of an unknown version"};
+  if (first.substr(kVersion.size()) != "0")
+    return Error{ErrorKind::unsupported, "partition.metadata is of an unknown version"};
   return Uuid::parse(second.substr(kTopicId.size()));
 }
 

@@ -107,29 +107,30 @@ class PartitionLog::Body {
   // Short; between the runner and a flush, for what the flush must see as of one moment.
   mutable std::mutex state_mutex;
 
-  std::vector<std::shared_ptr<Segment>> segments;          // runner
-  std::shared_ptr<SegmentList const> published;            // state_mutex
-  LeaderEpochs epochs;                                     // runner writes under state_mutex
-  ProducerState producers;                                 // runner writes under state_mutex
-  std::set<Offset> snapshots;                              // io_mutex
-  std::optional<FlushTarget> closing;                      // io_mutex; of close_cleanly()
-  uint64_t cut_count = 0;                                  // io_mutex; truncations so far
+  std::vector<std::shared_ptr<Segment>> segments;  // runner
+  std::shared_ptr<SegmentList const> published;    // state_mutex
+  LeaderEpochs epochs;                             // runner writes under state_mutex
+  ProducerState producers;                         // runner writes under state_mutex
+  std::set<Offset> snapshots;                      // io_mutex
+  std::optional<FlushTarget> closing;              // io_mutex; of close_cleanly()
+  uint64_t cut_count = 0;                          // io_mutex; truncations so far
   std::atomic<int64_t> end_offset{0};
   std::atomic<int64_t> log_start{0};
   std::atomic<int64_t> recovery_point{0};
-  std::atomic<int64_t> high_watermark{0};                  // for the checkpoint
+  std::atomic<int64_t> high_watermark{0};  // for the checkpoint
   std::atomic<int64_t> synced_end{0};
-  std::atomic<bool> is_dirty{false};                       // listed with the directory for the next flush
+  std::atomic<bool> is_dirty{false};  // listed with the directory for the next flush
   std::atomic<int64_t> flushed_position{0};
   std::atomic<bool> is_deleted{false};
-  std::atomic<bool> is_directory_unsynced{false};          // entries were made that no sync covers
-  FlushTarget last_flushed;                                // state_mutex
-  bool are_epochs_dirty = false;                           // state_mutex
-  int64_t index_checks_bytes = 0;                          // of the side file; io_mutex
-  int64_t snapshot_position = 0;                           // log position of the newest producer snapshot; state_mutex
+  std::atomic<bool> is_directory_unsynced{false};  // entries were made that no sync covers
+  FlushTarget last_flushed;                        // state_mutex
+  bool are_epochs_dirty = false;                   // state_mutex
+  int64_t index_checks_bytes = 0;                  // of the side file; io_mutex
+  int64_t snapshot_position = 0;                   // log position of the newest producer snapshot; state_mutex
 
  private:
-  bool is_roll_due(BatchHead const& head, int64_t gathered_bytes, std::optional<int64_t> first_timestamp, Wall now) const;
+  bool is_roll_due(BatchHead const& head, int64_t gathered_bytes, std::optional<int64_t> first_timestamp,
+                   Wall now) const;
   int64_t jitter_ms() const;
 
   // partition_open.cpp
@@ -148,7 +149,8 @@ class PartitionLog::Body {
   Status replay(Segment& segment, Offset from, ProducerState& state, OnAborted&& on_aborted);
 
  public:
-  // The newest usable snapshot at or below `newest`, then the batches from there on. `empty_at`: nobody had produced then.
+  // The newest usable snapshot at or below `newest`, then the batches from there on. `empty_at`: nobody had produced
+  // then.
   Status load_producers(Wall now, Offset newest, std::optional<Offset> empty_at);
 
  private:
@@ -159,7 +161,7 @@ class PartitionLog::Body {
 
   bool has_epochs_ = false;                   // a batch with an epoch was seen at the end of the log
   std::vector<size_t> damaged_transactions_;  // segments whose transaction index must be made again
-  std::vector<BatchHead> heads_;  // of the append that runs; kept to save allocations
+  std::vector<BatchHead> heads_;              // of the append that runs; kept to save allocations
 };
 
 }  // namespace millrace::storage

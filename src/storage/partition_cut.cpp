@@ -137,9 +137,9 @@ void PartitionLog::Body::advance_log_start(Offset to) {
   if (epochs.truncate_from_start(to)) are_epochs_dirty = true;
 }
 
-// Takes the oldest segments out of the log. Their files get Kafka's `.deleted` at once, since a log that is emptied later
-// may need the names, and wait for unlink(). Oldest first, the log before its indexes: what a crash leaves is a log that
-// begins a little earlier.
+// Takes the oldest segments out of the log. Their files get Kafka's `.deleted` at once, since a log that is emptied
+// later may need the names, and wait for unlink(). Oldest first, the log before its indexes: what a crash leaves is a
+// log that begins a little earlier.
 Result<std::shared_ptr<DeletedSegments>> PartitionLog::Body::take_front(size_t count, RetentionResult& result) {
   auto& disk = directory.disk();
   auto files = std::make_shared<DeletedSegments>();
@@ -150,7 +150,8 @@ Result<std::shared_ptr<DeletedSegments>> PartitionLog::Body::take_front(size_t c
     if (!renamed && renamed.error().kind == ErrorKind::not_found) return {};
     return renamed;
   };
-  std::vector<std::shared_ptr<Segment>> const removed(segments.begin(), segments.begin() + static_cast<ptrdiff_t>(count));
+  std::vector<std::shared_ptr<Segment>> const removed(segments.begin(),
+                                                      segments.begin() + static_cast<ptrdiff_t>(count));
   segments.erase(segments.begin(), segments.begin() + static_cast<ptrdiff_t>(count));
   publish();
   for (auto const& segment : removed) {
@@ -170,7 +171,8 @@ Result<std::shared_ptr<DeletedSegments>> PartitionLog::Body::take_front(size_t c
 Result<RetentionResult> PartitionLog::Body::delete_records(Offset before, Offset mark) {
   MR_TRY(usable());
   if (before > mark) {
-    return Error{ErrorKind::out_of_range, fmt::format("delete records of {} before {}: the high watermark is {}", name, before, mark)};
+    return Error{ErrorKind::out_of_range,
+                 fmt::format("delete records of {} before {}: the high watermark is {}", name, before, mark)};
   }
   RetentionResult result;
   result.log_start = Offset(log_start.load());
@@ -203,7 +205,8 @@ Result<size_t> PartitionLog::Body::count_expired(Wall now, Offset mark) {
   if (config.retention_bytes >= 0) {
     int64_t excess = -config.retention_bytes;
     for (auto i = count; i < segments.size(); ++i) excess += segments[i]->size();
-    while (count < segments.size() && may_go(count) && excess - segments[count]->size() >= 0) excess -= segments[count++]->size();
+    while (count < segments.size() && may_go(count) && excess - segments[count]->size() >= 0)
+      excess -= segments[count++]->size();
   }
   if (config.retention_ms >= 0) {
     for (; count < segments.size() && may_go(count); ++count) {
@@ -239,7 +242,8 @@ Result<RetentionResult> PartitionLog::Body::apply_retention(Wall now, Offset mar
 
 Status PartitionLog::unlink(DeletedSegments& files) {
   for (auto const& path : std::exchange(files.paths, {})) {
-    if (auto removed = files.disk->remove_file(path); !removed && removed.error().kind != ErrorKind::not_found) return removed;
+    if (auto removed = files.disk->remove_file(path); !removed && removed.error().kind != ErrorKind::not_found)
+      return removed;
   }
   return {};
 }

@@ -27,7 +27,8 @@ Error PartitionLog::Body::offline_error() const {
 
 Status PartitionLog::Body::usable() const {
   if (directory.is_offline()) return offline_error();
-  if (is_deleted.load(std::memory_order_acquire)) return Error{ErrorKind::not_found, fmt::format("{} was deleted", name)};
+  if (is_deleted.load(std::memory_order_acquire))
+    return Error{ErrorKind::not_found, fmt::format("{} was deleted", name)};
   return {};
 }
 
@@ -76,20 +77,22 @@ void PartitionLog::Body::start_write_out() {
 int64_t PartitionLog::Body::jitter_ms() const {
   if (config.segment_jitter_ms_max <= 0) return 0;
   // Spread over partitions and segments, the same after a restart.
-  auto const mixed = (std::hash<std::string>{}(name) ^ static_cast<size_t>(active().base().value)) * 0x9e3779b97f4a7c15ull;
+  auto const mixed =
+      (std::hash<std::string>{}(name) ^ static_cast<size_t>(active().base().value)) * 0x9e3779b97f4a7c15ull;
   return static_cast<int64_t>(mixed % static_cast<uint64_t>(config.segment_jitter_ms_max));
 }
 
 // Kafka's rule. `gathered_bytes` will stand before the batch.
-bool PartitionLog::Body::is_roll_due(BatchHead const& head, int64_t gathered_bytes, std::optional<int64_t> first_timestamp,
-                                     Wall now) const {
+bool PartitionLog::Body::is_roll_due(BatchHead const& head, int64_t gathered_bytes,
+                                     std::optional<int64_t> first_timestamp, Wall now) const {
   auto const& segment = active();
   auto const size = segment.size() + gathered_bytes;
   if (!segment.can_hold(head.last_offset)) return true;
   if (size > config.segment_bytes - head.size_bytes) return size > 0;
   if (size == 0) return false;
   auto const first = first_timestamp.value_or(record::kNoTimestamp);
-  auto const waited = first >= 0 && head.max_timestamp_ms >= 0 ? head.max_timestamp_ms - first : now.ms - segment.created_ms();
+  auto const waited =
+      first >= 0 && head.max_timestamp_ms >= 0 ? head.max_timestamp_ms - first : now.ms - segment.created_ms();
   return waited > config.segment_age_ms_max - jitter_ms();
 }
 
@@ -117,13 +120,16 @@ Result<Appended> PartitionLog::Body::append(std::span<ByteView const> batches, W
   for (auto const& batch : batches) {
     MR_TRY_ASSIGN(auto const head, read_batch_head(batch));
     if (head.size_bytes != static_cast<int64_t>(batch.size())) {
-      return Error{ErrorKind::invalid, fmt::format("append to {}: batch of {} bytes says {}", name, batch.size(), head.size_bytes)};
+      return Error{ErrorKind::invalid,
+                   fmt::format("append to {}: batch of {} bytes says {}", name, batch.size(), head.size_bytes)};
     }
     if (head.base_offset < next) {
-      return Error{ErrorKind::invalid, fmt::format("append to {}: batch base {} is below next offset {}", name, head.base_offset, next)};
+      return Error{ErrorKind::invalid,
+                   fmt::format("append to {}: batch base {} is below next offset {}", name, head.base_offset, next)};
     }
     if (head.size_bytes > config.segment_bytes) {
-      return Error{ErrorKind::limit, fmt::format("append to {}: batch of {} bytes, segment.bytes is {}", name, head.size_bytes, config.segment_bytes)};
+      return Error{ErrorKind::limit, fmt::format("append to {}: batch of {} bytes, segment.bytes is {}", name,
+                                                 head.size_bytes, config.segment_bytes)};
     }
     next = head.last_offset + 1;
     heads_.push_back(head);
@@ -206,7 +212,8 @@ Status PartitionLog::Body::roll(Offset base, Wall now) {
       content = producers.snapshot();
       snapshot_position = old.log_end().value;
     }
-    if (auto written = write_producer_snapshot(base, content); !written && written.error().kind != ErrorKind::no_space) {
+    if (auto written = write_producer_snapshot(base, content);
+        !written && written.error().kind != ErrorKind::no_space) {
       return written;
     }
   }
@@ -236,7 +243,8 @@ Status PartitionLog::Body::save_index_checks(Segment const& segment) {
 }
 
 Status PartitionLog::Body::write_producer_snapshot(Offset at, std::string_view content) {
-  MR_TRY_ASSIGN(auto file, directory.disk().open(path(offset_file_stem(at) + ".snapshot"), env::OpenMode::create_empty));
+  MR_TRY_ASSIGN(auto file,
+                directory.disk().open(path(offset_file_stem(at) + ".snapshot"), env::OpenMode::create_empty));
   ByteView const piece = as_bytes(content);
   MR_TRY(file->write(Position(0), {&piece, 1}));
   snapshots.insert(at);
@@ -286,7 +294,8 @@ Result<FlushTarget> PartitionLog::Body::begin_flush() {
     position = published->all().back()->log_end();
     target.has_no_producers = producers.empty();
     if (std::exchange(are_epochs_dirty, false)) epochs_text = epochs.text();
-    if (kind == LogKind::partition && !producers.empty() && position.value - snapshot_position >= kSnapshotDistanceBytes) {
+    if (kind == LogKind::partition && !producers.empty() &&
+        position.value - snapshot_position >= kSnapshotDistanceBytes) {
       snapshot = producers.snapshot();
       snapshot_position = position.value;
     }
@@ -379,7 +388,9 @@ LogDirectory& PartitionLog::directory() const { return body_->directory; }
 RecoveryReport const& PartitionLog::recovery() const { return body_->recovery; }
 Offset PartitionLog::high_watermark_at_start() const { return body_->high_watermark_at_start; }
 
-Result<Appended> PartitionLog::append(std::span<ByteView const> batches, Wall now) { return body_->append(batches, now); }
+Result<Appended> PartitionLog::append(std::span<ByteView const> batches, Wall now) {
+  return body_->append(batches, now);
+}
 bool PartitionLog::is_append_short(std::span<ByteView const> batches, Wall now) const {
   return body_->is_append_short(batches, now);
 }

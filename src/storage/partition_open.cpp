@@ -27,14 +27,16 @@ Result<bool> has_valid_batch(env::File& file, Position from, int64_t end, Offset
   std::vector<std::byte> window;
   std::vector<std::byte> whole;
   for (auto at = from.value; at + static_cast<int64_t>(record::kBatchHeaderBytes) <= end; at += kStep) {
-    auto const count = static_cast<size_t>(std::min<int64_t>(end - at, kStep + static_cast<int64_t>(record::kBatchHeaderBytes)));
+    auto const count =
+        static_cast<size_t>(std::min<int64_t>(end - at, kStep + static_cast<int64_t>(record::kBatchHeaderBytes)));
     window.resize(count);
     MR_TRY_ASSIGN(auto const got, file.read(Position(at), window));
     ByteView const bytes(window.data(), got);
     for (size_t i = 0; i + record::kBatchHeaderBytes <= bytes.size() && i < static_cast<size_t>(kStep); ++i) {
       if (bytes[i + record::kMagicPosition] != std::byte{2}) continue;
       auto const head = read_batch_head(bytes.subspan(i));
-      if (!head || head->base_offset < after || head->last_offset - after > std::numeric_limits<int32_t>::max()) continue;
+      if (!head || head->base_offset < after || head->last_offset - after > std::numeric_limits<int32_t>::max())
+        continue;
       if (head->size_bytes > end - at - static_cast<int64_t>(i)) continue;
       whole.resize(static_cast<size_t>(head->size_bytes));
       MR_TRY_ASSIGN(auto const size, file.read(Position(at + static_cast<int64_t>(i)), whole));
@@ -68,7 +70,8 @@ Status PartitionLog::Body::finish_swaps(std::vector<env::DirectoryEntry>& entrie
   for (auto const& entry : entries) {
     auto const parts = split_name(entry.name);
     if (!parts) continue;
-    if (parts->second.ends_with(".cleaned") && (!first_cleaned || parts->first < *first_cleaned)) first_cleaned = parts->first;
+    if (parts->second.ends_with(".cleaned") && (!first_cleaned || parts->first < *first_cleaned))
+      first_cleaned = parts->first;
     if (parts->second == ".log.swap") swaps.insert(parts->first);
   }
   // Swap files at or past an unfinished cleaning belong to the same unfinished work: the originals are still whole.
@@ -89,7 +92,8 @@ Status PartitionLog::Body::finish_swaps(std::vector<env::DirectoryEntry>& entrie
     for (auto const& entry : entries) {
       auto const parts = split_name(entry.name);
       if (!parts || parts->first < base || parts->first >= next) continue;
-      if (parts->second == ".log" || parts->second == ".index" || parts->second == ".timeindex" || parts->second == ".txnindex") {
+      if (parts->second == ".log" || parts->second == ".index" || parts->second == ".timeindex" ||
+          parts->second == ".txnindex") {
         MR_TRY(disk.remove_file(path(entry.name)));
       }
     }
@@ -97,8 +101,11 @@ Status PartitionLog::Body::finish_swaps(std::vector<env::DirectoryEntry>& entrie
     is_changed = true;
   }
   for (auto const& entry : entries) {
-    if (!entry.name.ends_with(".swap") && !entry.name.ends_with(".cleaned") && !entry.name.ends_with(".deleted")) continue;
-    if (auto const parts = split_name(entry.name); parts && parts->second == ".log.swap" && swaps.contains(parts->first)) continue;
+    if (!entry.name.ends_with(".swap") && !entry.name.ends_with(".cleaned") && !entry.name.ends_with(".deleted"))
+      continue;
+    if (auto const parts = split_name(entry.name);
+        parts && parts->second == ".log.swap" && swaps.contains(parts->first))
+      continue;
     MR_TRY(disk.remove_file(path(entry.name)));
     is_changed = true;
   }
@@ -176,11 +183,13 @@ Status PartitionLog::Body::open(Start const& start, Wall now) {
   if (recovery.were_epochs_rebuilt) MR_TRY(rebuild_epochs());
   if (epochs.truncate_from_end(end())) are_epochs_dirty = true;
   if (epochs.truncate_from_start(Offset(log_start.load()))) are_epochs_dirty = true;
-  auto const point = start.stop == PreviousStop::clean ? end() : std::clamp(start.recovery_point, segments.front()->base(), end());
+  auto const point =
+      start.stop == PreviousStop::clean ? end() : std::clamp(start.recovery_point, segments.front()->base(), end());
   recovery_point = point.value;
   synced_end = point.value;
   flushed_position = end_mark().position.value;
-  last_flushed = {.end = point, .cut_count = cut_count, .has_no_producers = start.has_no_producers, .indexes = start.indexes};
+  last_flushed = {
+      .end = point, .cut_count = cut_count, .has_no_producers = start.has_no_producers, .indexes = start.indexes};
   high_watermark_at_start = std::clamp(start.high_watermark, Offset(log_start.load()), end());
   high_watermark = high_watermark_at_start.value;
   if (kind == LogKind::plain) return {};
@@ -208,7 +217,9 @@ Status PartitionLog::Body::recover_tail(Start const& start) {
     }
     expected = std::max(expected, segment.base());
     if (file_bytes == 0) continue;
-    auto const from_offset = is_clean ? Offset(std::numeric_limits<int64_t>::max()) : i == first ? point : segment.base();
+    auto const from_offset = is_clean     ? Offset(std::numeric_limits<int64_t>::max())
+                             : i == first ? point
+                                          : segment.base();
     if (is_clean) MR_TRY(segment.apply_checks());
     auto const saved = !is_clean && segment.base() == start.indexes.base ? std::optional(start.indexes) : std::nullopt;
     MR_TRY_ASSIGN(auto const from, segment.begin_rescan(from_offset, saved));
@@ -237,7 +248,8 @@ Status PartitionLog::Body::recover_tail(Start const& start) {
       expected = head.last_offset + 1;
       segment.account(scanner.position(), head);
       has_epochs_ = has_epochs_ || head.leader_epoch.value >= 0;
-      if (head.leader_epoch.value >= 0 && head.last_offset >= point && epochs.assign(head.leader_epoch, head.base_offset)) {
+      if (head.leader_epoch.value >= 0 && head.last_offset >= point &&
+          epochs.assign(head.leader_epoch, head.base_offset)) {
         are_epochs_dirty = true;
       }
     }
@@ -250,11 +262,14 @@ Status PartitionLog::Body::recover_tail(Start const& start) {
     auto const describe = [&] { return fmt::format("segment {} at {}: {}", segment.base(), *bad, why); };
     // Only what a lost machine had not written may be missing in the middle. Whatever was synced or only passed
     // through the page cache of a machine that lived on is damage, to be repaired from a peer.
-    bool const may_cut = stop == PreviousStop::machine_lost ? expected >= point : is_last && !is_followed && (is_clean ? false : expected >= point);
+    bool const may_cut = stop == PreviousStop::machine_lost
+                             ? expected >= point
+                             : is_last && !is_followed && (is_clean ? false : expected >= point);
     if (!may_cut) return Error{ErrorKind::corrupt, describe()};
     directory.options().log->warn(kArea, "{}: {}; the log is cut at offset {}", name, describe(), expected);
     return cut_tail(i, *bad, expected, stop);
   }
+  if (!is_clean) active().expect_preallocation();
   end_offset = expected.value;
   return {};
 }
@@ -279,7 +294,8 @@ Status PartitionLog::Body::cut_tail(size_t index, Position position, Offset end,
         ByteView const piece(block.data(), got);
         is_zero = is_zero && std::all_of(piece.begin(), piece.end(), [](std::byte b) { return b == std::byte{0}; });
         if (!is_zero && !kept) {
-          MR_TRY_ASSIGN(kept, disk.open(path(fmt::format("{}.cut-{}", offset_file_stem(segment.base()), from)), env::OpenMode::create_empty));
+          MR_TRY_ASSIGN(kept, disk.open(path(fmt::format("{}.cut-{}", offset_file_stem(segment.base()), from)),
+                                        env::OpenMode::create_empty));
         }
         if (kept) MR_TRY(kept->write(Position(at - from.value), {&piece, 1}));
         at += static_cast<int64_t>(got);
@@ -290,7 +306,8 @@ Status PartitionLog::Body::cut_tail(size_t index, Position position, Offset end,
         BatchHead head;
         auto const more = scanner.next(head);
         if (!more || !*more) break;
-        if (!recovery.last_cut_offset || *recovery.last_cut_offset < head.last_offset) recovery.last_cut_offset = head.last_offset;
+        if (!recovery.last_cut_offset || *recovery.last_cut_offset < head.last_offset)
+          recovery.last_cut_offset = head.last_offset;
         at = scanner.next_position();
       }
     }
@@ -317,7 +334,8 @@ Status PartitionLog::Body::load_epochs() {
   } else if (content.error().kind != ErrorKind::not_found) {
     return std::move(content).error();
   }
-  recovery.were_epochs_rebuilt = std::any_of(segments.begin(), segments.end(), [](auto const& s) { return s->size() > 0; });
+  recovery.were_epochs_rebuilt =
+      std::any_of(segments.begin(), segments.end(), [](auto const& s) { return s->size() > 0; });
   return {};
 }
 
@@ -346,7 +364,8 @@ Status PartitionLog::Body::load_index_checks() {
     auto const line = rest.substr(0, end);
     rest = end == std::string_view::npos ? std::string_view{} : rest.substr(end + 1);
     auto const blank = line.rfind(' ');
-    if (blank == std::string_view::npos || line.substr(blank + 1) != fmt::format("{:08x}", crc32c(as_bytes(line.substr(0, blank))))) {
+    if (blank == std::string_view::npos ||
+        line.substr(blank + 1) != fmt::format("{:08x}", crc32c(as_bytes(line.substr(0, blank))))) {
       continue;
     }
     std::array<std::string_view, 5> fields;
@@ -376,7 +395,8 @@ Status PartitionLog::Body::check_transaction_indexes(Start const& start) {
   bool const is_clean = start.stop == PreviousStop::clean;
   for (size_t i = 0; i < segments.size(); ++i) {
     bool const is_last = i + 1 == segments.size();
-    auto const saved = !is_clean && segments[i]->base() == start.indexes.base ? std::optional(start.indexes) : std::nullopt;
+    auto const saved =
+        !is_clean && segments[i]->base() == start.indexes.base ? std::optional(start.indexes) : std::nullopt;
     auto const next = is_last ? std::nullopt : std::optional(segments[i + 1]->base());
     MR_TRY_ASSIGN(bool const is_good, segments[i]->is_transaction_index_good(next, saved));
     if (!is_good) damaged_transactions_.push_back(i);
@@ -387,7 +407,8 @@ Status PartitionLog::Body::check_transaction_indexes(Start const& start) {
 Status PartitionLog::Body::mend_transaction_indexes() {
   for (auto const i : std::exchange(damaged_transactions_, {})) {
     if (i >= segments.size()) continue;  // cut meanwhile
-    directory.options().log->warn(kArea, "{}: the transaction index of segment {} is damaged and made again", name, segments[i]->base());
+    directory.options().log->warn(kArea, "{}: the transaction index of segment {} is damaged and made again", name,
+                                  segments[i]->base());
     MR_TRY_ASSIGN(auto aborted, find_aborted(i));
     segments[i]->replace_aborted(std::move(aborted));
     MR_TRY(segments[i]->save_indexes());
@@ -410,7 +431,8 @@ Result<std::vector<AbortedTransaction>> PartitionLog::Body::find_aborted(size_t 
   std::vector<AbortedTransaction> out;
   for (auto i = SegmentList(segments).find(from).value_or(0); i <= index; ++i) {
     MR_TRY(replay(*segments[i], from, state, [&](ProducerState::Ended const& ended) {
-      if (i == index) out.push_back({ended.producer_id, ended.first_offset, ended.last_offset, ended.last_stable_offset});
+      if (i == index)
+        out.push_back({ended.producer_id, ended.first_offset, ended.last_offset, ended.last_stable_offset});
     }));
   }
   return out;

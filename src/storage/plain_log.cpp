@@ -13,7 +13,8 @@ constexpr size_t kStemBytes = 31;  // 20 digits, '-', 10 digits
 std::string snapshot_stem(SnapshotId id) { return fmt::format("{:020}-{:010}", id.end_offset.value, id.epoch.value); }
 
 std::optional<SnapshotId> parse_snapshot_name(std::string_view name) {
-  if (name.size() != kStemBytes + kSnapshotSuffix.size() || !name.ends_with(kSnapshotSuffix) || name[20] != '-') return std::nullopt;
+  if (name.size() != kStemBytes + kSnapshotSuffix.size() || !name.ends_with(kSnapshotSuffix) || name[20] != '-')
+    return std::nullopt;
   auto const offset = parse_number<int64_t>(name.substr(0, 20));
   auto const epoch = parse_number<int32_t>(name.substr(21, 10));
   if (!offset || !epoch) return std::nullopt;
@@ -24,9 +25,12 @@ std::optional<SnapshotId> parse_snapshot_name(std::string_view name) {
 
 class PlainLog::Body {
  public:
-  explicit Body(std::shared_ptr<PartitionLog> opened) : log(std::move(opened)), inner(*log->body_), disk(inner.directory.disk()) {}
+  explicit Body(std::shared_ptr<PartitionLog> opened)
+      : log(std::move(opened)), inner(*log->body_), disk(inner.directory.disk()) {}
 
-  std::string path(SnapshotId id, std::string_view suffix) const { return inner.path(snapshot_stem(id) + std::string(suffix)); }
+  std::string path(SnapshotId id, std::string_view suffix) const {
+    return inner.path(snapshot_stem(id) + std::string(suffix));
+  }
 
   Status load_snapshots() {
     MR_TRY_ASSIGN(auto const entries, disk.list(inner.path()));
@@ -57,7 +61,8 @@ class PlainLog::Body {
 PlainLog::PlainLog(std::unique_ptr<Body> body) : body_(std::move(body)) {}
 PlainLog::~PlainLog() = default;
 
-Result<std::unique_ptr<PlainLog>> PlainLog::open(LogDirectory& directory, TopicId topic_id, LogConfig const& config, Wall now) {
+Result<std::unique_ptr<PlainLog>> PlainLog::open(LogDirectory& directory, TopicId topic_id, LogConfig const& config,
+                                                 Wall now) {
   TopicPartition const partition{std::string(kClusterMetadataTopic), 0};
   auto const name = fmt::format("{}-0", kClusterMetadataTopic);
   auto log = directory.disk().exists(directory.path() + "/" + name)
@@ -73,7 +78,8 @@ Result<std::unique_ptr<PlainLog>> PlainLog::open(LogDirectory& directory, TopicI
     MR_TRY(plain->reset_to_latest_snapshot());
   }
   // What lies below the oldest kept snapshot was given up with the older ones.
-  if (!plain->body_->snapshots.empty()) plain->body_->log->advance_log_start(plain->body_->snapshots.begin()->end_offset);
+  if (!plain->body_->snapshots.empty())
+    plain->body_->log->advance_log_start(plain->body_->snapshots.begin()->end_offset);
   return plain;
 }
 
@@ -98,7 +104,8 @@ Result<Offset> PlainLog::sync() { return body_->log->sync(); }
 void PlainLog::assign_epoch(LeaderEpoch epoch) { body_->log->assign_epoch(epoch); }
 Status PlainLog::truncate_to(Offset offset) {
   if (offset < log_start()) {
-    return Error{ErrorKind::invalid, fmt::format("truncate the metadata log to {} below its start {}", offset, log_start())};
+    return Error{ErrorKind::invalid,
+                 fmt::format("truncate the metadata log to {} below its start {}", offset, log_start())};
   }
   MR_TRY(body_->log->truncate_to(offset));
   MR_TRY(sync());
@@ -150,8 +157,8 @@ class PartFile final : public PlainLog::Download {
 Result<std::unique_ptr<PlainLog::Download>> PlainLog::begin_download(SnapshotId id) {
   auto const part = body_->path(id, kPartSuffix);
   MR_TRY_ASSIGN(auto file, body_->disk.open(part, env::OpenMode::create_empty));
-  return std::unique_ptr<Download>(
-      std::make_unique<PartFile>(body_->disk, part, std::move(file), [body = body_.get(), id] { return body->install(id); }));
+  return std::unique_ptr<Download>(std::make_unique<PartFile>(body_->disk, part, std::move(file),
+                                                              [body = body_.get(), id] { return body->install(id); }));
 }
 
 Status PlainLog::write_snapshot(SnapshotId id, std::span<ByteView const> content) {

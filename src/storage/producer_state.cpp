@@ -92,8 +92,8 @@ Result<ProducerClaim> ProducerClaim::of(ByteView bytes) {
   claim.is_transactional = batch.is_transactional();
   claim.is_control = batch.is_control();
   if (claim.is_control && batch.has_producer_id() && !read_marker(batch, claim)) {
-    return Error{ErrorKind::corrupt, fmt::format("control batch at offset {} is no end-transaction marker",
-                                                 claim.base_offset)};
+    return Error{ErrorKind::corrupt,
+                 fmt::format("control batch at offset {} is no end-transaction marker", claim.base_offset)};
   }
   return claim;
 }
@@ -110,8 +110,7 @@ void ProducerOverlay::add(ProducerState const& state, ProducerClaim const& claim
   auto* pending = const_cast<Pending*>(find(claim.producer_id));
   if (!pending) {
     auto const* known = state.find(claim.producer_id);
-    pending = &entries_.emplace_back(
-        Pending{claim.producer_id, known ? *known : ProducerEntry{}, claim.base_offset});
+    pending = &entries_.emplace_back(Pending{claim.producer_id, known ? *known : ProducerEntry{}, claim.base_offset});
   }
   step(pending->entry, claim);
 }
@@ -136,8 +135,9 @@ ClaimAnswer ProducerState::check(ProducerClaim const& claim, ProducerOverlay con
     return {};
   }
   if (origin == ClaimOrigin::client) {
-    bool const is_in_order = claim.epoch == entry->epoch ? is_next_sequence(entry->last_sequence(), claim.first_sequence)
-                                                         : claim.first_sequence == 0;
+    bool const is_in_order = claim.epoch == entry->epoch
+                                 ? is_next_sequence(entry->last_sequence(), claim.first_sequence)
+                                 : claim.first_sequence == 0;
     if (!is_in_order) return {ClaimVerdict::out_of_order_sequence, {}, false};
   }
   if (entry->open_transaction_first_offset && !claim.is_transactional) {

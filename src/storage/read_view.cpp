@@ -6,8 +6,8 @@ namespace millrace::storage {
 namespace {
 
 Error below_first(Offset offset, SegmentList const& list) {
-  return {ErrorKind::out_of_range,
-          fmt::format("offset {} is below the first segment {}", offset, list.all().empty() ? Offset(0) : list.all()[0]->base())};
+  return {ErrorKind::out_of_range, fmt::format("offset {} is below the first segment {}", offset,
+                                               list.all().empty() ? Offset(0) : list.all()[0]->base())};
 }
 
 // The part of a segment below a log position.
@@ -52,7 +52,10 @@ Result<ReadResult> ReadView::read(ReadRequest const& request) const {
     }
     return result;
   }
-  return ReadResult{.start = {request.from, request.upper.position}, .records = {}, .bytes = 0, .is_first_batch_cut = false,
+  return ReadResult{.start = {request.from, request.upper.position},
+                    .records = {},
+                    .bytes = 0,
+                    .is_first_batch_cut = false,
                     .aborted = {}};
 }
 
@@ -71,7 +74,8 @@ Result<LogPosition> ReadView::position_of(Offset offset, LogMark end, env::Wait 
   return end.position;
 }
 
-Result<std::optional<TimestampOffset>> ReadView::offset_for_timestamp(int64_t timestamp_ms, Offset from, LogMark end) const {
+Result<std::optional<TimestampOffset>> ReadView::offset_for_timestamp(int64_t timestamp_ms, Offset from,
+                                                                      LogMark end) const {
   MR_ASSERT(segments_);
   auto const& list = segments_->all();
   for (auto i = segments_->find(from).value_or(0); i < list.size(); ++i) {

@@ -9,9 +9,12 @@ std::string recovery_file_text(std::span<RecoveryEntry const> entries, std::stri
   auto body = fmt::format("0\n{}\n", entries.size());
   for (auto const& entry : entries) {
     auto const& indexes = entry.indexes;
-    body += fmt::format("{} {} {} {} {} {} {} {} {}\n", entry.partition.topic, entry.partition.partition, entry.recovery_point,
-                        entry.is_plain ? "plain" : entry.has_no_producers ? "no-producers" : "producers", indexes.base,
-                        indexes.offset_bytes, indexes.time_bytes, indexes.transaction_bytes, indexes.transaction_check);
+    body += fmt::format(
+        "{} {} {} {} {} {} {} {} {}\n", entry.partition.topic, entry.partition.partition, entry.recovery_point,
+        entry.is_plain           ? "plain"
+        : entry.has_no_producers ? "no-producers"
+                                 : "producers",
+        indexes.base, indexes.offset_bytes, indexes.time_bytes, indexes.transaction_bytes, indexes.transaction_check);
   }
   return fmt::format("{:08x} {:08x}\n{}", crc32c(as_bytes(recovery_points)), crc32c(as_bytes(body)), body);
 }
@@ -38,7 +41,10 @@ Result<std::vector<RecoveryEntry>> parse_recovery_file(std::string_view text, st
     if (!partition || !offset || !base || !offset_bytes || !time_bytes || !transaction_bytes || !check) {
       return reader.broken("not the nine fields");
     }
-    out.push_back({{std::string(fields[0]), *partition}, Offset(*offset), fields[3] == "plain", fields[3] == "no-producers",
+    out.push_back({{std::string(fields[0]), *partition},
+                   Offset(*offset),
+                   fields[3] == "plain",
+                   fields[3] == "no-producers",
                    {Offset(*base), *offset_bytes, *time_bytes, *transaction_bytes, *check}});
   }
   MR_TRY(reader.finish());

@@ -13,7 +13,7 @@ namespace millrace::storage {
 
 // How much of the last segment's index files the recovery point vouches for.
 struct SavedIndexes {
-  Offset base{-1};            // of the segment; -1: not known
+  Offset base{-1};  // of the segment; -1: not known
   int64_t offset_bytes{};
   int64_t time_bytes{};
   int64_t transaction_bytes{};
@@ -24,8 +24,8 @@ struct SavedIndexes {
 struct RecoveryEntry {
   TopicPartition partition;
   Offset recovery_point;
-  bool is_plain{};            // the metadata log, which is in no checkpoint
-  bool has_no_producers{};    // as of the recovery point
+  bool is_plain{};          // the metadata log, which is in no checkpoint
+  bool has_no_producers{};  // as of the recovery point
   SavedIndexes indexes;
   friend bool operator==(RecoveryEntry const&, RecoveryEntry const&) = default;
 };

@@ -24,7 +24,8 @@ Result<BatchHead> read_batch_head(ByteView bytes) {
     head.leader_epoch = batch.leader_epoch();
     head.max_timestamp_ms = batch.max_timestamp();
   } else if (prefix.magic == 1 && bytes.size() >= record::kLogOverheadBytes + 14) {
-    head.max_timestamp_ms = load_be<int64_t>(bytes.data() + record::kLogOverheadBytes + 6);  // after crc, magic, attributes
+    head.max_timestamp_ms =
+        load_be<int64_t>(bytes.data() + record::kLogOverheadBytes + 6);  // after crc, magic, attributes
   }
   return head;
 }
@@ -40,7 +41,8 @@ Result<ByteView> BatchScanner::window(Position from, size_t count, size_t read_a
     buffer_bytes_ = got;
     if (got < count) {
       if (wait_ == env::Wait::no) return Error{ErrorKind::would_block, "part of the log is not in memory"};
-      return Error{ErrorKind::corrupt, fmt::format("file ends at {} inside the bytes wanted", from + static_cast<int64_t>(got))};
+      return Error{ErrorKind::corrupt,
+                   fmt::format("file ends at {} inside the bytes wanted", from + static_cast<int64_t>(got))};
     }
   }
   return ByteView(buffer_).subspan(static_cast<size_t>(from - buffer_from_), count);
@@ -51,7 +53,8 @@ Result<bool> BatchScanner::next(BatchHead& head) {
   auto const left = end_ - at_;
   if (left == 0) return false;
   auto const ahead = size_ > kHopBytes ? size_t{512} : std::exchange(read_ahead_, kBlockBytes);
-  MR_TRY_ASSIGN(auto const bytes, window(at_, static_cast<size_t>(std::min<int64_t>(left, record::kBatchHeaderBytes)), ahead));
+  MR_TRY_ASSIGN(auto const bytes,
+                window(at_, static_cast<size_t>(std::min<int64_t>(left, record::kBatchHeaderBytes)), ahead));
   MR_TRY_ASSIGN(head, read_batch_head(bytes));
   if (head.size_bytes > left) {
     return Error{ErrorKind::corrupt, fmt::format("batch of {} bytes at {}, {} are left", head.size_bytes, at_, left)};

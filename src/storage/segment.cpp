@@ -22,7 +22,8 @@ bool is_rising(std::span<OffsetEntry const> entries, int64_t log_bytes) {
 bool is_rising(std::span<TimeEntry const> entries) {
   TimeEntry last{-1, -1};
   for (auto const& entry : entries) {
-    if (entry.timestamp_ms <= last.timestamp_ms || entry.relative_offset < std::max(last.relative_offset, 0)) return false;
+    if (entry.timestamp_ms <= last.timestamp_ms || entry.relative_offset < std::max(last.relative_offset, 0))
+      return false;
     last = entry;
   }
   return true;
@@ -69,7 +70,8 @@ Segment::Segment(FileCache& cache, std::string directory, Offset base, LogPositi
 
 Result<std::shared_ptr<Segment>> Segment::create(FileCache& cache, std::string directory, Offset base,
                                                  LogPosition start, IndexRules const& rules, Wall now) {
-  auto segment = std::make_shared<Segment>(cache, std::move(directory), base, start, Found{.modified_ms = now.ms}, rules);
+  auto segment =
+      std::make_shared<Segment>(cache, std::move(directory), base, start, Found{.modified_ms = now.ms}, rules);
   MR_TRY_ASSIGN(auto file, cache.disk().open(segment->path(".log"), env::OpenMode::create_empty));
   segment->file_.adopt(std::move(file));
   segment->offsets_saved_ = 0;
@@ -217,7 +219,8 @@ Result<std::optional<Segment::Tail>> Segment::read_tail(env::File& log, Offset o
                                                         std::optional<SavedIndexes> const& saved) {
   Tail tail;
   std::array<std::byte, kTimeEntryBytes> bytes;
-  auto const last = [&](std::string_view suffix, size_t entry_bytes, int64_t bytes_known, int64_t& count) -> Result<bool> {
+  auto const last = [&](std::string_view suffix, size_t entry_bytes, int64_t bytes_known,
+                        int64_t& count) -> Result<bool> {
     auto file = cache_.disk().open(path(suffix), env::OpenMode::read);
     if (!file) return file.error().kind == ErrorKind::not_found ? Result<bool>(false) : std::move(file).error();
     MR_TRY_ASSIGN(auto const size, (*file)->size());
@@ -228,10 +231,12 @@ Result<std::optional<Segment::Tail>> Segment::read_tail(env::File& log, Offset o
                                                 MutableByteView(bytes).first(entry_bytes)));
     return got == entry_bytes;
   };
-  MR_TRY_ASSIGN(auto const has_offset, last(".index", kOffsetEntryBytes, saved ? saved->offset_bytes : 0, tail.offset_count));
+  MR_TRY_ASSIGN(auto const has_offset,
+                last(".index", kOffsetEntryBytes, saved ? saved->offset_bytes : 0, tail.offset_count));
   if (!has_offset) return std::optional<Tail>();
   tail.offset = OffsetEntry{load_be<int32_t>(bytes.data()), load_be<int32_t>(bytes.data() + 4)};
-  MR_TRY_ASSIGN(auto const has_time, last(".timeindex", kTimeEntryBytes, saved ? saved->time_bytes : 0, tail.time_count));
+  MR_TRY_ASSIGN(auto const has_time,
+                last(".timeindex", kTimeEntryBytes, saved ? saved->time_bytes : 0, tail.time_count));
   if (!has_time) return std::optional<Tail>();
   tail.time = TimeEntry{load_be<int64_t>(bytes.data()), load_be<int32_t>(bytes.data() + 8)};
   auto const limit = offset - base_;
@@ -347,15 +352,18 @@ Status Segment::apply_checks() {
   return {};
 }
 
-Result<bool> Segment::is_transaction_index_good(std::optional<Offset> next_base, std::optional<SavedIndexes> const& saved) {
+Result<bool> Segment::is_transaction_index_good(std::optional<Offset> next_base,
+                                                std::optional<SavedIndexes> const& saved) {
   // Nearly always there is none, and none is expected: this spares opening it.
-  if (are_aborted_loaded_ && (!checks_ || checks_->transactions == 0) && (!saved || saved->transaction_bytes == 0)) return true;
+  if (are_aborted_loaded_ && (!checks_ || checks_->transactions == 0) && (!saved || saved->transaction_bytes == 0))
+    return true;
   MR_TRY_ASSIGN(auto const content, read_index(cache_.disk(), path(".txnindex")));
   std::lock_guard lock(mutex_);
   if (checks_ && checks_->transactions != crc32c(as_bytes(content))) return false;
   if (saved) {
     if (static_cast<int64_t>(content.size()) < saved->transaction_bytes) return false;
-    if (crc32c(as_bytes(content).first(static_cast<size_t>(saved->transaction_bytes))) != saved->transaction_check) return false;
+    if (crc32c(as_bytes(content).first(static_cast<size_t>(saved->transaction_bytes))) != saved->transaction_check)
+      return false;
     return true;  // what follows is found again by the replay
   }
   auto const entries = parse_transaction_index(content);
@@ -500,7 +508,8 @@ Status Segment::save_indexes() {
   if (offset_count > 0 || cut) MR_TRY(write_index(disk, path(".index"), offsets_at, offsets, cut));
   if (time_count > 0 || cut) MR_TRY(write_index(disk, path(".timeindex"), times_at, times, cut));
   if (aborted_count > 0) {
-    MR_TRY(write_index(disk, path(".txnindex"), aborted_at, aborted, aborted_at == 0 || (cut && are_transactions_known)));
+    MR_TRY(
+        write_index(disk, path(".txnindex"), aborted_at, aborted, aborted_at == 0 || (cut && are_transactions_known)));
   } else if (cut && are_transactions_known && (has_transactions || disk.exists(path(".txnindex")))) {
     MR_TRY(write_index(disk, path(".txnindex"), aborted_at, aborted, cut));
   }
@@ -611,12 +620,14 @@ Result<Segment::Hint> Segment::hint_locked(Offset offset, env::Wait wait) {
 std::optional<Segment::Located> Segment::recent_locked(Offset offset) const {
   auto const relative = offset - base_;
   for (auto const& recent : recent_) {
-    if (relative >= recent.first && relative <= recent.last) return Located{Position(recent.position), false, recent.bytes};
+    if (relative >= recent.first && relative <= recent.last)
+      return Located{Position(recent.position), false, recent.bytes};
   }
   return std::nullopt;
 }
 
-Result<Segment::Located> Segment::walk(env::File& file, Hint const& hint, Offset offset, Position limit, env::Wait wait) {
+Result<Segment::Located> Segment::walk(env::File& file, Hint const& hint, Offset offset, Position limit,
+                                       env::Wait wait) {
   if (hint.position >= limit) {
     // The index knows batches that the limit hides; the one before may hold the offset only if there is none.
     return Located{limit, true, 0};
@@ -754,7 +765,8 @@ Result<std::optional<ReadResult>> Segment::read(ReadRequest const& request, Posi
   auto bytes = std::min<int64_t>(std::max<int64_t>(request.bytes_max, 0), limit - located.position);
   if (request.at_least_one_batch) bytes = std::max(bytes, located.batch_bytes);
   if (bytes > limit - located.position) {
-    return Error{ErrorKind::corrupt, fmt::format("{}: batch at {} goes past {}", file_.path(), located.position, limit)};
+    return Error{ErrorKind::corrupt,
+                 fmt::format("{}: batch at {} goes past {}", file_.path(), located.position, limit)};
   }
   result.bytes = bytes;
   result.is_first_batch_cut = bytes < located.batch_bytes;

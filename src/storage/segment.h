@@ -52,7 +52,7 @@ class BatchScanner {
   Result<ByteView> bytes();
   // The first `count` bytes of it.
   Result<ByteView> prefix(size_t count);
-  Position position() const { return at_; }         // of the batch that next() gave, or where it failed
+  Position position() const { return at_; }  // of the batch that next() gave, or where it failed
   Position next_position() const { return next_; }
 
  private:
@@ -136,7 +136,7 @@ struct IndexRules {
 
 class Segment : public std::enable_shared_from_this<Segment> {
  public:
-  struct Found {               // on disk when the log was opened; sizes of missing files are -1
+  struct Found {  // on disk when the log was opened; sizes of missing files are -1
     int64_t log_bytes{};
     int64_t modified_ms{};
     int64_t index_bytes = -1;
@@ -203,6 +203,8 @@ class Segment : public std::enable_shared_from_this<Segment> {
   // *blocks* Cuts log and indexes: nothing at or past `position` and `offset` stays. Regions past it are revoked first.
   Status truncate(Position position, Offset offset);
   Status trim_preallocation();
+  // The last owner may have reserved blocks behind the end and not lived to give them back.
+  void expect_preallocation() { allocated_bytes_ = size() + 1; }
 
   // ---- Any thread
 
@@ -287,7 +289,7 @@ class Segment : public std::enable_shared_from_this<Segment> {
   std::string const directory_;
   CachedFile file_;
   std::atomic<int64_t> size_{0};
-  std::atomic<uint32_t> cuts_{0};           // grows with every truncation
+  std::atomic<uint32_t> cuts_{0};  // grows with every truncation
   std::atomic<int64_t> touched_ms_{0};
   int64_t created_ms_ = 0;
   int64_t allocated_bytes_ = 0;
@@ -296,12 +298,12 @@ class Segment : public std::enable_shared_from_this<Segment> {
   mutable std::mutex mutex_;
   IndexRules rules_;
   std::optional<IndexChecks> checks_;
-  bool is_rebuild_due_ = false;             // an index file is missing or was found broken
+  bool is_rebuild_due_ = false;  // an index file is missing or was found broken
   bool is_retired_ = false;
   bool is_sealed_ = false;
-  bool is_scanned_ = false;                 // the saved counts were found by a scan and may be less than the files hold
-  bool is_files_scanned_ = false;           // the same for offset and time index, after a rebuild
-  bool are_files_longer_ = true;            // index files may hold more than the saved entries
+  bool is_scanned_ = false;        // the saved counts were found by a scan and may be less than the files hold
+  bool is_files_scanned_ = false;  // the same for offset and time index, after a rebuild
+  bool are_files_longer_ = true;   // index files may hold more than the saved entries
   // Offset index: the saved entries if loaded, then the unsaved ones.
   std::vector<OffsetEntry> offsets_;
   size_t offsets_unsaved_ = 0;
@@ -310,20 +312,20 @@ class Segment : public std::enable_shared_from_this<Segment> {
   // Time index: the saved entries while a lookup needs them, then the unsaved ones.
   std::vector<TimeEntry> times_unsaved_;
   int64_t times_saved_ = 0;
-  std::optional<TimeEntry> last_time_;      // of both
-  bool are_times_known_ = false;            // times_saved_, last_time_ and the maximum were read from the file
+  std::optional<TimeEntry> last_time_;  // of both
+  bool are_times_known_ = false;        // times_saved_, last_time_ and the maximum were read from the file
   bool are_times_verified_ = false;
   int64_t max_timestamp_ms_ = record::kNoTimestamp;
   int32_t max_timestamp_relative_ = 0;
   int64_t bytes_since_entry_ = 0;
-  std::vector<Recent> recent_;              // the last batches appended, a ring
+  std::vector<Recent> recent_;  // the last batches appended, a ring
   size_t recent_next_ = 0;
   // Transaction index.
   std::vector<AbortedTransaction> aborted_;
   size_t aborted_unsaved_ = 0;
   bool are_aborted_loaded_ = false;
 
-  std::mutex save_mutex_;                   // one save at a time; taken before mutex_
+  std::mutex save_mutex_;  // one save at a time; taken before mutex_
   std::mutex leases_mutex_;
   std::vector<std::weak_ptr<Lease>> leases_;
 };

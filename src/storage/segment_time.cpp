@@ -26,11 +26,13 @@ Result<std::vector<TimeEntry>> Segment::times_locked() {
   if (are_times_known_ && static_cast<int64_t>(entries.size()) > times_saved_) {
     entries.resize(static_cast<size_t>(times_saved_));
   }
-  bool is_good = are_times_known_ ? static_cast<int64_t>(entries.size()) == times_saved_ : !entries.empty() || size() == 0;
+  bool is_good =
+      are_times_known_ ? static_cast<int64_t>(entries.size()) == times_saved_ : !entries.empty() || size() == 0;
   if (checks_) is_good = checks_->times == crc32c(as_bytes(content));
   TimeEntry last{-1, -1};
   for (auto const& entry : entries) {
-    is_good = is_good && entry.timestamp_ms > last.timestamp_ms && entry.relative_offset >= std::max(last.relative_offset, 0);
+    is_good =
+        is_good && entry.timestamp_ms > last.timestamp_ms && entry.relative_offset >= std::max(last.relative_offset, 0);
     last = entry;
   }
   if (is_good && !times_unsaved_.empty()) is_good = last.timestamp_ms < times_unsaved_.front().timestamp_ms;
@@ -116,7 +118,8 @@ Result<std::optional<TimestampOffset>> Segment::search_batch(BatchScanner& scann
   return std::optional<TimestampOffset>();
 }
 
-Result<std::optional<TimestampOffset>> Segment::offset_for_timestamp(int64_t timestamp_ms, Offset from, Position limit) {
+Result<std::optional<TimestampOffset>> Segment::offset_for_timestamp(int64_t timestamp_ms, Offset from,
+                                                                     Position limit) {
   limit = std::min(limit, Position(size()));
   if (limit == Position(0)) return std::optional<TimestampOffset>();
   MR_TRY_ASSIGN(auto file, file_.acquire());
@@ -125,7 +128,8 @@ Result<std::optional<TimestampOffset>> Segment::offset_for_timestamp(int64_t tim
     TimeEntry entry{record::kNoTimestamp, -1};
     {
       std::lock_guard lock(mutex_);
-      if (are_times_verified_ && !is_rebuild_due_ && max_timestamp_ms_ < timestamp_ms) return std::optional<TimestampOffset>();
+      if (are_times_verified_ && !is_rebuild_due_ && max_timestamp_ms_ < timestamp_ms)
+        return std::optional<TimestampOffset>();
       MR_TRY_ASSIGN(auto entries, times_locked());
       if (!are_times_verified_) {
         MR_TRY(verify_times_locked(entries));
@@ -143,16 +147,17 @@ Result<std::optional<TimestampOffset>> Segment::offset_for_timestamp(int64_t tim
     for (bool is_first = true;; is_first = false) {
       auto const more = scanner.next(head);
       if (!more && (more.error().kind != ErrorKind::corrupt || attempt > 0)) return more.error();
-      is_index_wrong = !more || (*more && is_first && hint.last_offset && head.last_offset != *hint.last_offset) ||
-                       (*more && head.last_offset - base_ == entry.relative_offset &&
-                        head.max_timestamp_ms != entry.timestamp_ms);
+      is_index_wrong =
+          !more || (*more && is_first && hint.last_offset && head.last_offset != *hint.last_offset) ||
+          (*more && head.last_offset - base_ == entry.relative_offset && head.max_timestamp_ms != entry.timestamp_ms);
       if (is_index_wrong) break;
       if (!*more) return std::optional<TimestampOffset>();
       if (head.last_offset < from || head.max_timestamp_ms < timestamp_ms) continue;
       MR_TRY_ASSIGN(auto found, search_batch(scanner, head, timestamp_ms, from));
       if (found) return found;
     }
-    if (attempt > 0) return Error{ErrorKind::corrupt, fmt::format("{}: time index is wrong after a rebuild", file_.path())};
+    if (attempt > 0)
+      return Error{ErrorKind::corrupt, fmt::format("{}: time index is wrong after a rebuild", file_.path())};
     std::lock_guard lock(mutex_);
     MR_TRY(rebuild_locked());
   }
@@ -185,7 +190,8 @@ Result<std::optional<TimestampOffset>> Segment::offset_of_largest_timestamp(Offs
   for (;;) {
     MR_TRY_ASSIGN(auto const more, scanner.next(head));
     if (!more) return best;
-    if (head.last_offset < from || head.max_timestamp_ms <= (best ? best->timestamp_ms : record::kNoTimestamp)) continue;
+    if (head.last_offset < from || head.max_timestamp_ms <= (best ? best->timestamp_ms : record::kNoTimestamp))
+      continue;
     MR_TRY_ASSIGN(auto found, search_batch(scanner, head, head.max_timestamp_ms, from));
     if (found) best = found;
   }

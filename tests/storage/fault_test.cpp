@@ -92,7 +92,8 @@ TEST(Crash, ST_04_a_hole_after_a_lost_machine_ends_the_log_and_is_reported) {
   EXPECT_EQ(log->recovery().first_cut_offset, log->end().offset);
   EXPECT_EQ(log->recovery().cut_bytes, static_cast<int64_t>(holed.size() - built.places[kept]));
   // The bytes behind the hole are kept aside.
-  EXPECT_EQ(machine.content(fmt::format("00000000000000000000.cut-{}", built.places[kept])), holed.substr(built.places[kept]));
+  EXPECT_EQ(machine.content(fmt::format("00000000000000000000.cut-{}", built.places[kept])),
+            holed.substr(built.places[kept]));
   // What is appended next is never followed by the old tail.
   MR_ASSERT_OK(append_next(*log, {.count = 1}));
   auto const all = read_all(*log, Offset(0));
@@ -164,8 +165,13 @@ TEST(Crash, ST_05_ST_13_at_every_call_of_a_busy_life) {
       machine.disk->crash_at_call(machine.disk->calls() + crash_at);
       [&] {
         for (int i = 0; i < 12; ++i) {
-          auto const batch = make_batch({.base = i * 3, .count = 3, .value_bytes = 100, .epoch = i / 4, .producer_id = 5,
-                                         .producer_epoch = 0, .sequence = i * 3});
+          auto const batch = make_batch({.base = i * 3,
+                                         .count = 3,
+                                         .value_bytes = 100,
+                                         .epoch = i / 4,
+                                         .producer_id = 5,
+                                         .producer_epoch = 0,
+                                         .sequence = i * 3});
           if (i == 8 && log->delete_records(Offset(7), Offset(24)).ok()) acknowledged_start = Offset(7);
           whole += text_of(batch);
           appended = Offset(i * 3 + 3);
@@ -223,7 +229,9 @@ TEST(Crash, ST_11_a_failed_sync_takes_the_directory_offline_for_good) {
     std::string reason;
     machine.directory->set_offline_handler([&](std::string const& why) { reason = why; });
     machine.image.add_fault({.call = call});
-    auto const synced = call == sim::DiskCall::sync ? Status(log->sync().ok() ? Status() : Status(Error{ErrorKind::io, ""})) : machine.flush();
+    auto const synced = call == sim::DiskCall::sync
+                            ? Status(log->sync().ok() ? Status() : Status(Error{ErrorKind::io, ""}))
+                            : machine.flush();
     EXPECT_FALSE(synced.ok());
     EXPECT_TRUE(machine.directory->is_offline());
     EXPECT_FALSE(reason.empty());
@@ -246,7 +254,8 @@ TEST(Crash, ST_13_damaged_checkpoints_count_as_absent) {
     MR_ASSERT_OK(machine.flush());
     log.reset();
     machine.kill();
-    for (auto const* name : {"recovery-point-offset-checkpoint", "replication-offset-checkpoint", "log-start-offset-checkpoint"}) {
+    for (auto const* name :
+         {"recovery-point-offset-checkpoint", "replication-offset-checkpoint", "log-start-offset-checkpoint"}) {
       machine.image.place(fmt::format("/data/{}", name), damage);
     }
     MR_ASSERT_OK(machine.start());
@@ -285,7 +294,8 @@ TEST(Crash, ST_15_producers_are_rebuilt_when_their_snapshot_is_lost_damaged_or_a
       MR_ASSERT_OK(machine.start());
       auto log = *machine.create({.segment_bytes = 600});
       for (int i = 0; i < 10; ++i) {
-        MR_ASSERT_OK(append_next(*log, {.count = 2, .producer_id = 7 + i % 2, .producer_epoch = 1, .sequence = i / 2 * 2}));
+        MR_ASSERT_OK(
+            append_next(*log, {.count = 2, .producer_id = 7 + i % 2, .producer_epoch = 1, .sequence = i / 2 * 2}));
       }
       auto const seven = *log->producers().find(ProducerId(7));
       auto const eight = *log->producers().find(ProducerId(8));
@@ -304,8 +314,13 @@ TEST(Crash, ST_15_producers_are_rebuilt_when_their_snapshot_is_lost_damaged_or_a
       }
       if (damage == 3) {
         ProducerState ahead;
-        ahead.apply({.producer_id = ProducerId(7), .epoch = ProducerEpoch(1), .first_sequence = 90, .last_sequence = 99,
-                     .base_offset = Offset(90), .last_offset = Offset(99), .timestamp_ms = kNow.ms});
+        ahead.apply({.producer_id = ProducerId(7),
+                     .epoch = ProducerEpoch(1),
+                     .first_sequence = 90,
+                     .last_sequence = 99,
+                     .base_offset = Offset(90),
+                     .last_offset = Offset(99),
+                     .timestamp_ms = kNow.ms});
         machine.image.place("/data/orders-0/00000000000000000100.snapshot", ahead.snapshot());
       }
       MR_ASSERT_OK(machine.start());
@@ -370,9 +385,11 @@ TEST(Identity, ST_17_ST_19_foreign_and_newer_directories_are_refused_untouched) 
   refused("version=2\nnode.id=1\ncluster.id=AAAAAAAAAAAAAAAAAAAAAQ\n");
   refused("node.id=1\n");
   Machine machine;
-  machine.image.place("/data/meta.properties", "# by hand\nnode.id = 1\nversion:1\ncluster.id=AAAAAAAAAAAAAAAAAAAAAQ\n");
+  machine.image.place("/data/meta.properties",
+                      "# by hand\nnode.id = 1\nversion:1\ncluster.id=AAAAAAAAAAAAAAAAAAAAAQ\n");
   MR_ASSERT_OK(machine.start());
-  EXPECT_NE(machine.image.content("/data/meta.properties")->find("directory.id=Ns9nb6OaQTOLpgZjiXIx6A"), std::string::npos);
+  EXPECT_NE(machine.image.content("/data/meta.properties")->find("directory.id=Ns9nb6OaQTOLpgZjiXIx6A"),
+            std::string::npos);
   // One owner at a time.
   FileCache files(*machine.disk, 16);
   EXPECT_FALSE(LogDirectory::open(*machine.disk, files, machine.options()).ok());
@@ -405,11 +422,15 @@ TEST(FullDisk, DF_01_a_gathered_write_over_a_roll_is_refused_whole) {
   auto const built = build(*log, 2);
   std::vector<std::vector<std::byte>> batches;
   for (int i = 0; i < 8; ++i) {
-    batches.push_back(make_batch({.base = 4 + i, .value_bytes = 300, .producer_id = 3, .producer_epoch = 0, .sequence = i}));
+    batches.push_back(
+        make_batch({.base = 4 + i, .value_bytes = 300, .producer_id = 3, .producer_epoch = 0, .sequence = i}));
   }
-  machine.image.add_fault({.call = sim::DiskCall::write, .path_part = "00000000000000000006.log", .error = ErrorKind::no_space});
-  machine.image.add_fault({.call = sim::DiskCall::write, .path_part = "00000000000000000007.log", .error = ErrorKind::no_space});
-  machine.image.add_fault({.call = sim::DiskCall::write, .path_part = "00000000000000000008.log", .error = ErrorKind::no_space});
+  machine.image.add_fault(
+      {.call = sim::DiskCall::write, .path_part = "00000000000000000006.log", .error = ErrorKind::no_space});
+  machine.image.add_fault(
+      {.call = sim::DiskCall::write, .path_part = "00000000000000000007.log", .error = ErrorKind::no_space});
+  machine.image.add_fault(
+      {.call = sim::DiskCall::write, .path_part = "00000000000000000008.log", .error = ErrorKind::no_space});
   auto const refused = append_all(*log, batches);
   ASSERT_FALSE(refused.ok());
   EXPECT_EQ(log->end().offset, Offset(4));
@@ -436,8 +457,10 @@ TEST(FullDisk, DF_03_side_files_that_cannot_be_written_do_not_stop_the_log) {
   MR_ASSERT_OK(machine.start());
   auto log = *machine.create({.segment_bytes = 1000, .index_interval_bytes = 1});
   for (auto const* part : {".index", ".timeindex", ".snapshot", "checkpoint", "millrace"}) {
-    machine.image.add_fault({.call = sim::DiskCall::write, .path_part = part, .times = 1000, .error = ErrorKind::no_space});
-    machine.image.add_fault({.call = sim::DiskCall::open, .path_part = part, .times = 1000, .error = ErrorKind::no_space});
+    machine.image.add_fault(
+        {.call = sim::DiskCall::write, .path_part = part, .times = 1000, .error = ErrorKind::no_space});
+    machine.image.add_fault(
+        {.call = sim::DiskCall::open, .path_part = part, .times = 1000, .error = ErrorKind::no_space});
   }
   auto const built = build(*log, 12);
   MR_EXPECT_OK(machine.flush());
@@ -501,13 +524,17 @@ Probe probe(PartitionLog& log) {
 // Without any index: every batch of every segment.
 Probe full_scan(std::string const& whole, std::vector<AbortedTransaction> const& aborted, Offset end) {
   Probe out;
-  struct Record { int64_t timestamp; int64_t offset; };
+  struct Record {
+    int64_t timestamp;
+    int64_t offset;
+  };
   std::vector<Record> records;
   record::BatchReader reader(as_bytes(whole));
   record::BatchView batch;
   size_t at = 0;
   while (reader.next(batch)) {
-    while (static_cast<int64_t>(out.positions.size()) <= batch.last_offset().value) out.positions.emplace_back(static_cast<int64_t>(at));
+    while (static_cast<int64_t>(out.positions.size()) <= batch.last_offset().value)
+      out.positions.emplace_back(static_cast<int64_t>(at));
     at = reader.position();
     record::RecordReader inner(batch, batch.payload());
     record::RecordView view;
@@ -522,10 +549,12 @@ Probe full_scan(std::string const& whole, std::vector<AbortedTransaction> const&
   }
   for (auto time = kNow.ms - 5; time < kNow.ms + 1300; time += 7) {
     auto const hit = std::find_if(records.begin(), records.end(), [&](Record const& r) { return r.timestamp >= time; });
-    out.times.push_back(hit == records.end() ? std::nullopt
-                                             : std::optional(TimestampOffset{hit->timestamp, Offset(hit->offset), LeaderEpoch(0)}));
+    out.times.push_back(hit == records.end()
+                            ? std::nullopt
+                            : std::optional(TimestampOffset{hit->timestamp, Offset(hit->offset), LeaderEpoch(0)}));
   }
-  auto const best = std::max_element(records.begin(), records.end(), [](Record const& a, Record const& b) { return a.timestamp < b.timestamp; });
+  auto const best = std::max_element(records.begin(), records.end(),
+                                     [](Record const& a, Record const& b) { return a.timestamp < b.timestamp; });
   out.largest = TimestampOffset{best->timestamp, Offset(best->offset), LeaderEpoch(0)};
   return out;
 }
@@ -547,11 +576,17 @@ TEST(Indexes, ST_10_damaged_indexes_of_every_kind_are_made_again) {
           bool const is_marker = i % 6 == 5;
           // Times go back and forth.
           auto const batch = is_marker ? make_marker(base, 9, 0, i % 12 == 5)
-                                       : make_batch({.base = base, .count = 2, .timestamp_ms = kNow.ms + i * 20 + (i % 7) * 50,
-                                                     .value_bytes = 60, .producer_id = 9, .producer_epoch = 0,
-                                                     .sequence = sequence, .is_transactional = true});
+                                       : make_batch({.base = base,
+                                                     .count = 2,
+                                                     .timestamp_ms = kNow.ms + i * 20 + (i % 7) * 50,
+                                                     .value_bytes = 60,
+                                                     .producer_id = 9,
+                                                     .producer_epoch = 0,
+                                                     .sequence = sequence,
+                                                     .is_transactional = true});
           if (!is_marker) sequence += 2;
-          if (is_marker && i % 12 != 5) aborted.push_back({ProducerId(9), Offset(base - 10), Offset(base), Offset(base + 1)});
+          if (is_marker && i % 12 != 5)
+            aborted.push_back({ProducerId(9), Offset(base - 10), Offset(base), Offset(base + 1)});
           whole += text_of(batch);
           MR_ASSERT_OK(append_one(*log, batch));
         }
@@ -619,8 +654,10 @@ TEST(Retention, RC_02_a_read_of_a_deleted_segment_finishes_or_is_out_of_range) {
   ASSERT_GT(deleted->segment_count, 2u);
   MR_ASSERT_OK(PartitionLog::unlink(*deleted->files));
   EXPECT_EQ(bytes_of(*held.records), built.whole.substr(0, static_cast<size_t>(held.bytes)));
-  EXPECT_EQ(view.read({.from = Offset(0), .bytes_max = 600, .upper = log->end()}).error().kind, ErrorKind::out_of_range);
-  EXPECT_EQ(log->view().read({.from = Offset(0), .bytes_max = 600, .upper = log->end()}).error().kind, ErrorKind::out_of_range);
+  EXPECT_EQ(view.read({.from = Offset(0), .bytes_max = 600, .upper = log->end()}).error().kind,
+            ErrorKind::out_of_range);
+  EXPECT_EQ(log->view().read({.from = Offset(0), .bytes_max = 600, .upper = log->end()}).error().kind,
+            ErrorKind::out_of_range);
   EXPECT_EQ(log->log_start(), deleted->log_start);
   EXPECT_EQ(machine.content("00000000000000000000.log"), "<missing>");
 }
@@ -812,7 +849,8 @@ TEST(Directory, deleted_partitions_are_gone_at_once_and_removed_later) {
   MR_ASSERT_OK(append_next(**again, {.count = 1, .epoch = 9}));
   EXPECT_EQ(append_next(*log, {}).error().kind, ErrorKind::not_found);
   EXPECT_EQ(log->sync().error().kind, ErrorKind::not_found);
-  EXPECT_EQ(log->view().read({.from = Offset(0), .bytes_max = 100, .upper = log->end()}).error().kind, ErrorKind::out_of_range);
+  EXPECT_EQ(log->view().read({.from = Offset(0), .bytes_max = 100, .upper = log->end()}).error().kind,
+            ErrorKind::out_of_range);
   MR_EXPECT_OK(machine.flush());
   EXPECT_EQ(machine.content("leader-epoch-checkpoint"), "0\n1\n9 0\n");
   again = Error{};

@@ -19,21 +19,21 @@ inline TopicId const kTopicId = *Uuid::parse("HJyrfyP_TYmKP4bVugTTsg");
 inline TopicPartition const kPartition{"orders", 0};
 
 // ASSERT for a Result or Status, with its message.
-#define MR_ASSERT_OK(...)                                                    \
-  do {                                                                       \
-    auto const& mr_status = (__VA_ARGS__);                                   \
-    ASSERT_TRUE(mr_status.ok()) << mr_status.error().message;                \
+#define MR_ASSERT_OK(...)                                     \
+  do {                                                        \
+    auto const& mr_status = (__VA_ARGS__);                    \
+    ASSERT_TRUE(mr_status.ok()) << mr_status.error().message; \
   } while (false)
-#define MR_EXPECT_OK(...)                                                    \
-  do {                                                                       \
-    auto const& mr_status = (__VA_ARGS__);                                   \
-    EXPECT_TRUE(mr_status.ok()) << mr_status.error().message;                \
+#define MR_EXPECT_OK(...)                                     \
+  do {                                                        \
+    auto const& mr_status = (__VA_ARGS__);                    \
+    EXPECT_TRUE(mr_status.ok()) << mr_status.error().message; \
   } while (false)
 
 struct BatchSpec {
   int64_t base = 0;
   int count = 1;
-  int64_t timestamp_ms = kNow.ms;   // of the first record, the others follow by 1 ms
+  int64_t timestamp_ms = kNow.ms;  // of the first record, the others follow by 1 ms
   size_t value_bytes = 10;
   int32_t epoch = 0;
   int64_t producer_id = -1;
@@ -63,10 +63,12 @@ inline std::vector<std::byte> make_marker(int64_t base, int64_t producer_id, int
                                         .producer_id = ProducerId(producer_id),
                                         .producer_epoch = ProducerEpoch(producer_epoch),
                                         .is_transactional = true},
-                                       is_commit ? record::ControlType::commit : record::ControlType::abort, kNow.ms, 0);
+                                       is_commit ? record::ControlType::commit : record::ControlType::abort, kNow.ms,
+                                       0);
 }
 
-inline Result<Appended> append_all(PartitionLog& log, std::vector<std::vector<std::byte>> const& batches, Wall now = kNow) {
+inline Result<Appended> append_all(PartitionLog& log, std::vector<std::vector<std::byte>> const& batches,
+                                   Wall now = kNow) {
   std::vector<ByteView> views(batches.begin(), batches.end());
   return log.append(views, now);
 }
@@ -91,11 +93,13 @@ inline std::string bytes_of(env::Chunk const& chunk) {
 }
 
 // All bytes from `from` to the log's end, read as a follower reads them.
-inline std::string read_all(PartitionLog& log, Offset from, int64_t bytes_max = 1 << 20, int64_t region_bytes_min = 1 << 30) {
+inline std::string read_all(PartitionLog& log, Offset from, int64_t bytes_max = 1 << 20,
+                            int64_t region_bytes_min = 1 << 30) {
   std::string out;
   auto const view = log.view();
   while (from < log.end().offset) {
-    auto result = view.read({.from = from, .bytes_max = bytes_max, .upper = log.end(), .region_bytes_min = region_bytes_min});
+    auto result =
+        view.read({.from = from, .bytes_max = bytes_max, .upper = log.end(), .region_bytes_min = region_bytes_min});
     if (!result) {
       ADD_FAILURE() << result.error().message;
       return out;
@@ -184,7 +188,9 @@ class Machine {
     files.reset();
     disk.reset();
   }
-  std::string content(std::string const& file) const { return image.content("/data/orders-0/" + file).value_or("<missing>"); }
+  std::string content(std::string const& file) const {
+    return image.content("/data/orders-0/" + file).value_or("<missing>");
+  }
 
   sim::DiskHost host;
   sim::DiskImage image;

@@ -1,6 +1,6 @@
-// Proves against data directories that Kafka 4.4 wrote: every file is listed exactly as Kafka's dump tool lists it, every
-// log opens to Kafka's offsets, marks, producers and aborted transactions, and batches appended through this room give
-// Kafka's files byte for byte.
+// Proves against data directories that Kafka 4.4 wrote: every file is listed exactly as Kafka's dump tool lists it,
+// every log opens to Kafka's offsets, marks, producers and aborted transactions, and batches appended through this room
+// give Kafka's files byte for byte.
 #include <nlohmann/json.hpp>
 
 #include "kafka_files.h"
@@ -88,10 +88,9 @@ TEST_P(KafkaTest, every_log_opens_with_kafkas_content) {
     if (name == "txn") {
       auto const aborted = log->view().aborted_transactions(Offset(0), log->end().offset);
       MR_ASSERT_OK(aborted);
-      EXPECT_EQ(*aborted, (std::vector<AbortedTransaction>{
-                              {ProducerId(0), Offset(3), Offset(5), Offset(6)},
-                              {ProducerId(1), Offset(9), Offset(11), Offset(12)},
-                              {ProducerId(1), Offset(15), Offset(17), Offset(18)}}));
+      EXPECT_EQ(*aborted, (std::vector<AbortedTransaction>{{ProducerId(0), Offset(3), Offset(5), Offset(6)},
+                                                           {ProducerId(1), Offset(9), Offset(11), Offset(12)},
+                                                           {ProducerId(1), Offset(15), Offset(17), Offset(18)}}));
       bool const is_open = log->topic_partition().partition == 0;
       EXPECT_EQ(log->producers().first_open_offset(), is_open ? std::optional(Offset(18)) : std::nullopt);
       EXPECT_EQ(log->last_stable_offset(log->end().offset), Offset(18));
@@ -115,8 +114,9 @@ TEST_P(KafkaTest, the_metadata_log_opens_with_its_snapshots) {
   EXPECT_EQ(log.snapshots()[0], (SnapshotId{Offset(0), LeaderEpoch(0)}));
   auto const bytes = log.snapshot_bytes(log.snapshots()[0]);
   MR_ASSERT_OK(bytes);
-  EXPECT_EQ(*bytes, static_cast<int64_t>(
-                        machine.files_of_kafka.at("__cluster_metadata-0/00000000000000000000-0000000000.checkpoint").size()));
+  EXPECT_EQ(*bytes,
+            static_cast<int64_t>(
+                machine.files_of_kafka.at("__cluster_metadata-0/00000000000000000000-0000000000.checkpoint").size()));
 }
 
 INSTANTIATE_TEST_SUITE_P(LogDirs, KafkaTest, testing::Values("full", "static", "full-unclean"));
@@ -140,14 +140,11 @@ TEST(KafkaBytes, appended_batches_give_kafkas_files) {
     LogConfig config;
   };
   // As the directory was made: plain and txn with small segments and indexes for every batch.
-  for (auto const& test : {Case{"plain-0", {.segment_bytes = 360, .index_interval_bytes = 1}},
-                           Case{"plain-1", {.segment_bytes = 360, .index_interval_bytes = 1}},
-                           Case{"codecs-0", {}},
-                           Case{"txn-0", {.segment_bytes = 0}},
-                           Case{"txn-1", {.segment_bytes = 0}},
-                           Case{"__consumer_offsets-0", {}},
-                           Case{"__transaction_state-3", {}},
-                           Case{"appendtime-0", {}}}) {
+  for (auto const& test :
+       {Case{"plain-0", {.segment_bytes = 360, .index_interval_bytes = 1}},
+        Case{"plain-1", {.segment_bytes = 360, .index_interval_bytes = 1}}, Case{"codecs-0", {}},
+        Case{"txn-0", {.segment_bytes = 0}}, Case{"txn-1", {.segment_bytes = 0}}, Case{"__consumer_offsets-0", {}},
+        Case{"__transaction_state-3", {}}, Case{"appendtime-0", {}}}) {
     Machine machine;
     MR_ASSERT_OK(machine.start());
     auto const partition = *parse_partition_directory_name(test.name);
@@ -203,7 +200,9 @@ TEST(KafkaBytes, the_files_of_the_directory_itself) {
   MR_ASSERT_OK(append_next(*log, {.count = 3}));
   log->on_high_watermark(Offset(3));
   MR_ASSERT_OK(machine.stop(*log));
-  auto const content = [&](std::string_view name) { return machine.image.content(fmt::format("/data/{}", name)).value_or("<missing>"); };
+  auto const content = [&](std::string_view name) {
+    return machine.image.content(fmt::format("/data/{}", name)).value_or("<missing>");
+  };
   EXPECT_EQ(content(".kafka_cleanshutdown"), "{\"version\":0,\"brokerEpoch\":7}");
   EXPECT_EQ(content("recovery-point-offset-checkpoint"), "0\n1\norders 0 3\n");
   EXPECT_EQ(content("replication-offset-checkpoint"), "0\n1\norders 0 3\n");

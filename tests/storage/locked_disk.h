@@ -22,17 +22,25 @@ class LockedDisk final : public env::Disk {
     if (!file) return file;
     return std::shared_ptr<env::File>(std::make_shared<LockedFile>(mutex_, *std::move(file)));
   }
-  Result<std::string> read_file(std::string const& path, int64_t bytes_max) override { return locked(&env::Disk::read_file, path, bytes_max); }
-  Result<std::vector<env::DirectoryEntry>> list(std::string const& path) override { return locked(&env::Disk::list, path); }
+  Result<std::string> read_file(std::string const& path, int64_t bytes_max) override {
+    return locked(&env::Disk::read_file, path, bytes_max);
+  }
+  Result<std::vector<env::DirectoryEntry>> list(std::string const& path) override {
+    return locked(&env::Disk::list, path);
+  }
   bool exists(std::string const& path) override { return locked(&env::Disk::exists, path); }
-  Status rename(std::string const& from, std::string const& to) override { return locked(&env::Disk::rename, from, to); }
+  Status rename(std::string const& from, std::string const& to) override {
+    return locked(&env::Disk::rename, from, to);
+  }
   Status remove_file(std::string const& path) override { return locked(&env::Disk::remove_file, path); }
   Status make_directory(std::string const& path) override { return locked(&env::Disk::make_directory, path); }
   Status remove_directory(std::string const& path) override { return locked(&env::Disk::remove_directory, path); }
   Status sync_directory(std::string const& path) override { return locked(&env::Disk::sync_directory, path); }
   Status sync_file_system(std::string const& path) override { return locked(&env::Disk::sync_file_system, path); }
   Result<env::Space> space(std::string const& path) override { return locked(&env::Disk::space, path); }
-  Result<std::unique_ptr<env::DirectoryLock>> lock(std::string const& path) override { return locked(&env::Disk::lock, path); }
+  Result<std::unique_ptr<env::DirectoryLock>> lock(std::string const& path) override {
+    return locked(&env::Disk::lock, path);
+  }
 
  private:
   class LockedFile final : public env::File {

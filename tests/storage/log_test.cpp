@@ -157,9 +157,11 @@ TEST_F(LogTest, leases_are_bounded_by_half_of_the_descriptors) {
   MR_ASSERT_OK(append_next(*log, {.count = 1, .value_bytes = 1000}));
   std::vector<ReadResult> held;
   for (size_t i = 0; i < machine.descriptors_max / 2; ++i) {
-    held.push_back(*log->view().read({.from = Offset(0), .bytes_max = 9999, .upper = log->end(), .region_bytes_min = 1}));
+    held.push_back(
+        *log->view().read({.from = Offset(0), .bytes_max = 9999, .upper = log->end(), .region_bytes_min = 1}));
   }
-  auto const refused = log->view().read({.from = Offset(0), .bytes_max = 9999, .upper = log->end(), .region_bytes_min = 1});
+  auto const refused =
+      log->view().read({.from = Offset(0), .bytes_max = 9999, .upper = log->end(), .region_bytes_min = 1});
   EXPECT_EQ(refused.error().kind, ErrorKind::limit);
   held.pop_back();
   MR_EXPECT_OK(log->view().read({.from = Offset(0), .bytes_max = 9999, .upper = log->end(), .region_bytes_min = 1}));

@@ -43,7 +43,7 @@ TEST(Producers, sequences_follow_each_other_and_the_last_five_are_remembered) {
     EXPECT_EQ(answer.batch.first_offset(), Offset(i * 2));
     EXPECT_FALSE(answer.is_in_flight);
   }
-  EXPECT_EQ(verdict(state, claim(99, 2, 2)), ClaimVerdict::out_of_order_sequence);  // too old
+  EXPECT_EQ(verdict(state, claim(99, 2, 2)), ClaimVerdict::out_of_order_sequence);   // too old
   EXPECT_EQ(verdict(state, claim(99, 12, 1)), ClaimVerdict::out_of_order_sequence);  // another size
 }
 
@@ -112,7 +112,8 @@ TEST(Producers, transactions_hold_the_last_stable_offset) {
   EXPECT_EQ(state.apply(late)->last_stable_offset, Offset(17));
   auto fenced = marker(17, true, 0, 4);
   fenced.producer_id = ProducerId(2);
-  EXPECT_EQ(state.check(fenced, nullptr, ClaimOrigin::coordinator).verdict, ClaimVerdict::transaction_coordinator_fenced);
+  EXPECT_EQ(state.check(fenced, nullptr, ClaimOrigin::coordinator).verdict,
+            ClaimVerdict::transaction_coordinator_fenced);
 }
 
 TEST(Producers, snapshots_restore_and_expiry_spares_open_transactions) {
@@ -166,8 +167,11 @@ TEST(Epochs, ends_and_truncation) {
 
 TEST(Marks, are_read_whole) {
   PublishedMarks marks;
-  Marks const first{.epoch = LeaderEpoch(4), .log_start = Offset(1), .last_stable = {Offset(2), LogPosition(20)},
-                    .high_watermark = {Offset(3), LogPosition(30)}, .end = {Offset(4), LogPosition(40)}};
+  Marks const first{.epoch = LeaderEpoch(4),
+                    .log_start = Offset(1),
+                    .last_stable = {Offset(2), LogPosition(20)},
+                    .high_watermark = {Offset(3), LogPosition(30)},
+                    .end = {Offset(4), LogPosition(40)}};
   uint64_t version = 9;
   EXPECT_EQ(marks.read(&version).end.offset, Offset(0));
   EXPECT_EQ(version, 0u);

@@ -1,5 +1,5 @@
-// Proves, most of all under the thread sanitiser, that readers, background flushes and the runner of a log do not get in
-// each other's way: readers see whole batches with the right content, or are told that the place is gone.
+// Proves, most of all under the thread sanitiser, that readers, background flushes and the runner of a log do not get
+// in each other's way: readers see whole batches with the right content, or are told that the place is gone.
 #include <thread>
 
 #include "fixture.h"
@@ -17,7 +17,8 @@ TEST(Threads, readers_and_flushes_beside_a_runner_that_appends_rolls_truncates_a
   FileCache files(disk, 16);
   Machine names;  // for its options only
   auto directory = *LogDirectory::open(disk, files, names.options());
-  auto log = *directory->create_log(kPartition, kTopicId, {.segment_bytes = 8000, .index_interval_bytes = 100, .retention_bytes = 40'000}, kNow);
+  auto log = *directory->create_log(
+      kPartition, kTopicId, {.segment_bytes = 8000, .index_interval_bytes = 100, .retention_bytes = 40'000}, kNow);
   PublishedMarks marks;
   std::atomic<bool> is_over{false};
   std::atomic<int> reads{0}, gone{0};
@@ -29,10 +30,14 @@ TEST(Threads, readers_and_flushes_beside_a_runner_that_appends_rolls_truncates_a
       if (now.end.offset <= now.log_start) continue;
       Offset const from(random.between(now.log_start.value, now.end.offset.value - 1));
       auto const view = log->view();
-      auto const result = view.read({.from = from, .bytes_max = random.between(1, 3000), .upper = now.end,
-                                     .with_aborted_transactions = true, .region_bytes_min = random.chance(0.3) ? 1 : 1 << 30});
+      auto const result = view.read({.from = from,
+                                     .bytes_max = random.between(1, 3000),
+                                     .upper = now.end,
+                                     .with_aborted_transactions = true,
+                                     .region_bytes_min = random.chance(0.3) ? 1 : 1 << 30});
       if (!result) {
-        ASSERT_TRUE(result.error().kind == ErrorKind::out_of_range || result.error().kind == ErrorKind::limit) << result.error().message;
+        ASSERT_TRUE(result.error().kind == ErrorKind::out_of_range || result.error().kind == ErrorKind::limit)
+            << result.error().message;
         ++gone;
         continue;
       }
@@ -64,13 +69,22 @@ TEST(Threads, readers_and_flushes_beside_a_runner_that_appends_rolls_truncates_a
   Random random(3);
   int32_t sequence = 0;
   auto const publish = [&] {
-    marks.publish({.epoch = LeaderEpoch(0), .log_start = log->log_start(), .last_stable = log->end(), .high_watermark = log->end(), .end = log->end()});
+    marks.publish({.epoch = LeaderEpoch(0),
+                   .log_start = log->log_start(),
+                   .last_stable = log->end(),
+                   .high_watermark = log->end(),
+                   .end = log->end()});
   };
   for (int i = 0; i < 1500 || (reads.load() < 100 && i < 20'000); ++i) {
     std::this_thread::yield();
     auto const base = log->end().offset.value;
-    auto const batch = make_batch({.base = base, .count = 2, .timestamp_ms = kNow.ms + i, .value_bytes = static_cast<size_t>(random.between(1, 400)),
-                                   .producer_id = 1, .producer_epoch = 0, .sequence = sequence});
+    auto const batch = make_batch({.base = base,
+                                   .count = 2,
+                                   .timestamp_ms = kNow.ms + i,
+                                   .value_bytes = static_cast<size_t>(random.between(1, 400)),
+                                   .producer_id = 1,
+                                   .producer_epoch = 0,
+                                   .sequence = sequence});
     sequence += 2;
     auto const appended = append_one(*log, batch);
     ASSERT_TRUE(appended.ok()) << appended.error().message;

@@ -42,7 +42,7 @@ class CachedFile {
   friend class FileCache;
   void drop();
   FileCache& cache_;
-  std::string path_;                       // the cache's mutex guards all of this
+  std::string path_;  // the cache's mutex guards all of this
   std::shared_ptr<env::File> file_;
   std::list<CachedFile*>::iterator place_{};
   bool is_retired_ = false;

@@ -38,24 +38,24 @@ struct LogDirectoryOptions {
   std::string path;
   std::optional<std::string> cluster_id;  // none: what meta.properties says; a directory without it then refuses
   BrokerId node_id;
-  DirectoryId fresh_directory_id;         // for a directory that has none; not zero, not one of the reserved ids
+  DirectoryId fresh_directory_id;  // for a directory that has none; not zero, not one of the reserved ids
   std::string boot_id;
-  Wall now;                               // for the date in meta.properties
-  int64_t low_space_bytes = 1_GiB;        // below this many free bytes Produce is refused
-  int64_t preallocate_bytes = 64_MiB;     // largest step in which blocks are reserved; 0: none
-  Duration flush_interval = 1s;           // longest time that bytes stay unsynced ...
-  int64_t flush_bytes = 64_MiB;           // ... and most of them per partition
-  Duration checkpoint_interval = 5s;      // high watermarks
-  bool keeps_cut_bytes = true;            // a tail cut after a lost machine stays in a side file
+  Wall now;                            // for the date in meta.properties
+  int64_t low_space_bytes = 1_GiB;     // below this many free bytes Produce is refused
+  int64_t preallocate_bytes = 64_MiB;  // largest step in which blocks are reserved; 0: none
+  Duration flush_interval = 1s;        // longest time that bytes stay unsynced ...
+  int64_t flush_bytes = 64_MiB;        // ... and most of them per partition
+  Duration checkpoint_interval = 5s;   // high watermarks
+  bool keeps_cut_bytes = true;         // a tail cut after a lost machine stays in a side file
   Logger* log = &Logger::none();
   Hooks* hooks = &Hooks::none();
 };
 
 struct PartitionDirectory {
-  std::string name;                       // of the directory
+  std::string name;  // of the directory
   TopicPartition topic_partition;
-  std::optional<TopicId> topic_id;        // from partition.metadata
-  bool is_future{};                       // `-future`: a replica moving in from another directory
+  std::optional<TopicId> topic_id;  // from partition.metadata
+  bool is_future{};                 // `-future`: a replica moving in from another directory
 };
 
 class LogDirectory {
@@ -82,7 +82,8 @@ class LogDirectory {
                                                    LogConfig const& config, Wall now);
   // *blocks* Recovers. corrupt: bytes below the recovery point, or above it after a mere process kill, fail their
   // check and valid ones follow: nothing was cut, the replica must be repaired from a peer. Others are unaffected.
-  Result<std::shared_ptr<PartitionLog>> open_log(PartitionDirectory const& directory, LogConfig const& config, Wall now);
+  Result<std::shared_ptr<PartitionLog>> open_log(PartitionDirectory const& directory, LogConfig const& config,
+                                                 Wall now);
   // *blocks* All logs that were there have been opened. Until this is called, a process that dies after a machine was
   // lost counts as one more lost machine.
   Status recovery_done();

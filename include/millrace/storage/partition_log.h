@@ -57,9 +57,9 @@ class PartitionLog {
 
   TopicPartition const& topic_partition() const;  // any thread
   TopicId topic_id() const;
-  LogDirectory& directory() const;                // any thread
+  LogDirectory& directory() const;  // any thread
   RecoveryReport const& recovery() const;
-  Offset high_watermark_at_start() const;         // from replication-offset-checkpoint, within [log_start, end]
+  Offset high_watermark_at_start() const;  // from replication-offset-checkpoint, within [log_start, end]
 
   // ---- Append
 
@@ -77,10 +77,10 @@ class PartitionLog {
 
   Offset log_start() const;
   LogMark end() const;
-  int64_t size_bytes() const;                      // of the .log files; any thread
-  size_t segment_count() const;                    // any thread
-  int64_t largest_timestamp_ms() const;            // of the active segment; -1 none
-  ReadView view() const;                           // any thread
+  int64_t size_bytes() const;            // of the .log files; any thread
+  size_t segment_count() const;          // any thread
+  int64_t largest_timestamp_ms() const;  // of the active segment; -1 none
+  ReadView view() const;                 // any thread
   LogConfig const& config() const;
   void set_config(LogConfig const& config);
 
@@ -89,13 +89,13 @@ class PartitionLog {
   ProducerState const& producers() const;
   // min(high watermark, first unstable offset).
   Offset last_stable_offset(Offset high_watermark) const;
-  void on_high_watermark(Offset high_watermark);   // forgets finished transactions; noted for the checkpoint
+  void on_high_watermark(Offset high_watermark);  // forgets finished transactions; noted for the checkpoint
   void expire_producers(Wall now);
 
   // ---- Leader epochs
 
   LeaderEpochs const& epochs() const;
-  void assign_epoch(LeaderEpoch epoch);            // begins at end(); saved with the next flush
+  void assign_epoch(LeaderEpoch epoch);  // begins at end(); saved with the next flush
   EpochEnd end_of_epoch(LeaderEpoch epoch) const;
 
   // ---- Truncation and deletion
@@ -120,7 +120,7 @@ class PartitionLog {
   // *blocks* Any thread, without the runner: makes everything that was appended before the call durable and returns
   // the end that this covers. An error takes the directory offline; it is never repeated.
   Result<Offset> sync();
-  Offset recovery_point() const;                   // any thread
+  Offset recovery_point() const;  // any thread
 
   // *blocks* Writes indexes, epochs and a producer snapshot, truncates preallocation. The last call; what it wrote
   // counts once LogDirectory::stop_cleanly() has synced it.

@@ -50,7 +50,7 @@ class PlainLog {
 
   // ---- Snapshots
 
-  std::vector<SnapshotId> snapshots() const;       // oldest first
+  std::vector<SnapshotId> snapshots() const;  // oldest first
   std::optional<SnapshotId> latest_snapshot() const;
   // Writes a part, syncs, renames: a crash leaves no snapshot or the whole one.
   Status write_snapshot(SnapshotId id, std::span<ByteView const> content);
@@ -60,7 +60,7 @@ class PlainLog {
   // A snapshot that arrives in pieces from the leader.
   class Download {
    public:
-    virtual ~Download() = default;                 // an unfinished one is removed
+    virtual ~Download() = default;  // an unfinished one is removed
     virtual Status append(ByteView piece) = 0;
     virtual int64_t bytes() const = 0;
     virtual Status finish() = 0;

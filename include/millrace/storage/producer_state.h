@@ -67,7 +67,7 @@ struct ProducerClaim {
 
 enum class ClaimVerdict {
   append,
-  duplicate,                        // of the batch in ClaimAnswer::batch
+  duplicate,  // of the batch in ClaimAnswer::batch
   out_of_order_sequence,
   invalid_producer_epoch,
   invalid_transaction_state,
@@ -76,8 +76,8 @@ enum class ClaimVerdict {
 
 struct ClaimAnswer {
   ClaimVerdict verdict = ClaimVerdict::append;
-  ProducerBatch batch;           // of a duplicate: its offsets and timestamp
-  bool is_in_flight = false;     // the duplicated batch is part of the overlay: it shares that batch's fate
+  ProducerBatch batch;        // of a duplicate: its offsets and timestamp
+  bool is_in_flight = false;  // the duplicated batch is part of the overlay: it shares that batch's fate
 };
 
 enum class ClaimOrigin { client, replication, coordinator };
@@ -143,8 +143,8 @@ class ProducerState {
 
  private:
   std::map<int64_t, ProducerEntry> entries_;
-  std::map<Offset, ProducerId> open_;             // first offset of each open transaction
-  std::map<Offset, Ended> completed_;             // ended, marker perhaps not below the high watermark yet
+  std::map<Offset, ProducerId> open_;  // first offset of each open transaction
+  std::map<Offset, Ended> completed_;  // ended, marker perhaps not below the high watermark yet
 };
 
 // The entries of a `.snapshot` file in its order. corrupt: not one, or damaged.

@@ -65,8 +65,8 @@ struct AbortedTransaction {
 struct ReadRequest {
   Offset from;
   int64_t bytes_max{};
-  LogMark upper;                         // nothing at or past it is returned: high watermark, last stable offset or end
-  bool at_least_one_batch = true;        // the first batch comes whole even if it is larger than bytes_max
+  LogMark upper;                   // nothing at or past it is returned: high watermark, last stable offset or end
+  bool at_least_one_batch = true;  // the first batch comes whole even if it is larger than bytes_max
   bool with_aborted_transactions = false;
   int64_t region_bytes_min = 64 * 1024;  // results at least this large become a file region
   env::Wait wait = env::Wait::yes;       // no: ErrorKind::would_block when an index or the bytes are not in memory
@@ -74,10 +74,10 @@ struct ReadRequest {
 
 // As in Kafka a read stays inside one segment and its last batch may be cut at bytes_max.
 struct ReadResult {
-  LogMark start;                       // log position of the first returned batch; `start.offset` is the asked one
-  std::optional<env::Chunk> records;   // none: nothing between `from` and the upper limit
+  LogMark start;                      // log position of the first returned batch; `start.offset` is the asked one
+  std::optional<env::Chunk> records;  // none: nothing between `from` and the upper limit
   int64_t bytes{};
-  bool is_first_batch_cut = false;     // only possible without at_least_one_batch
+  bool is_first_batch_cut = false;          // only possible without at_least_one_batch
   std::vector<AbortedTransaction> aborted;  // in the order of their markers
 };
 
