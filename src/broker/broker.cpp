@@ -72,6 +72,7 @@ void Broker::on_connection_closed(net::ConnectionInfo const& connection) {
   auto const state = std::static_pointer_cast<ConnectionState>(connection.handler_state);
   if (state == nullptr) return;
   state->unanswered = nullptr;
+  auto const held = std::move(state->held_produce);
   if (state->on_closed) std::move(state->on_closed)();
 }
 

@@ -30,6 +30,7 @@ class ProduceJob final : public runtime::AppendSink, public Deadline, public std
   explicit ProduceJob(ContextPtr context) : context_(std::move(context)) {}
 
   void start();
+  void on_appended(uint32_t index) override;
   void on_answer(uint32_t index, runtime::AppendAnswer const& answer) override;
 
  private:
@@ -42,6 +43,7 @@ class ProduceJob final : public runtime::AppendSink, public Deadline, public std
     std::optional<record::Verdict> verdict;
     runtime::AppendAnswer answer;
     std::atomic<bool> is_answered{false};
+    bool is_appended = false;           // counted; by whoever runs the partition's driver
   };
 
   void on_deadline() override;
@@ -55,6 +57,9 @@ class ProduceJob final : public runtime::AppendSink, public Deadline, public std
   void validate_here_or_on_pool();
   void validate(Part& part, CodecContext& codecs);
   void submit();
+  void hand_over();
+  void count_appended(Part& part, uint32_t answers_on_the_way);
+  void release_order();
   void refuse(Part& part, ErrorCode error);
   void all_answered();
   void finish();
@@ -67,7 +72,9 @@ class ProduceJob final : public runtime::AppendSink, public Deadline, public std
   std::deque<Part> parts_;  // in the order of the request; stable addresses
   std::unordered_map<TopicIdPartition, Part*> parts_by_id_;
   std::string fault_message_;
+  std::atomic<uint32_t> unappended_{0};
   std::atomic<uint32_t> unanswered_{0};
+  bool is_in_order_ = false;  // counted in the connection's unappended_produces
   bool is_finished_ = false;
 };
 
@@ -265,10 +272,28 @@ void ProduceJob::submit() {
   }
   if (count == 0) return finish();
 
-  // One more, so that it does not run out before all parts are handed over.
+  auto& order = context().connection_state();
+  auto* const only = count == 1 && parts_.size() == 1 ? parts_.front().partition.get() : nullptr;
+  if (order.unappended_produces == 0 || (only != nullptr && order.produces_to == only)) return hand_over();
+  MR_PROBE(context().services().env.hooks(), "produce.held");
+  order.held_produce = [self = shared_from_this()] { self->hand_over(); };
+}
+
+void ProduceJob::hand_over() {
+  auto& order = context().connection_state();
+  auto* const only = parts_.size() == 1 ? parts_.front().partition.get() : nullptr;
+  order.produces_to = only;
+  ++order.unappended_produces;
+  is_in_order_ = true;
+  uint32_t count = 0;
+  for (auto const& part : parts_) count += part.partition != nullptr ? 1 : 0;
+  // One more each, so that neither runs out before all parts are handed over.
+  unappended_.store(count + 1, std::memory_order_relaxed);
   unanswered_.store(count + 1, std::memory_order_relaxed);
   auto const self = shared_from_this();
   auto& run_list = context().thread().run_list;
+  // A partition that is being opened, or replicas that lag: not longer than the client waits.
+  context().thread().deadlines.add(*this, context().arrived() + from_ms(std::max(request_.timeout_ms, 0)));
   for (uint32_t i = 0; i < parts_.size(); ++i) {
     auto& part = parts_[i];
     if (part.partition == nullptr) continue;
@@ -279,18 +304,44 @@ void ProduceJob::submit() {
                             .wants_all_replicas = wants_all()},
                            run_list);
   }
-  // A partition that is being opened, or replicas that lag: not longer than the client waits.
-  context().thread().deadlines.add(*this, context().arrived() + from_ms(std::max(request_.timeout_ms, 0)));
-  // Each partition appends in the order of the handing over, so that nothing can overtake this request any more. With
-  // acks=0 nothing may start before it is known that this one does not close the connection.
-  if (request_.acks != 0) context().let_next_produce_start();
-  if (unanswered_.fetch_sub(1, std::memory_order_acq_rel) == 1) all_answered();
+  auto const is_appended = unappended_.fetch_sub(1, std::memory_order_acq_rel) == 1;
+  if (unanswered_.fetch_sub(1, std::memory_order_acq_rel) == 1) return all_answered();
+  if (is_appended) release_order();
+  // Queued behind each other at one partition they are written together and in order. With acks=0 nothing may start
+  // before it is known that this one does not close the connection.
+  if (request_.acks != 0 && (only != nullptr || is_appended)) context_->let_next_produce_start();
+}
+
+void ProduceJob::on_appended(uint32_t index) { count_appended(parts_[index], 0); }
+
+void ProduceJob::count_appended(Part& part, uint32_t answers_on_the_way) {
+  if (std::exchange(part.is_appended, true)) return;
+  if (unappended_.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
+  // The answer, if that is all that is missing, brings the same news.
+  if (unanswered_.load(std::memory_order_acquire) <= answers_on_the_way) return;
+  auto const tell = [self = shared_from_this()] {
+    if (self->is_finished_) return;
+    self->release_order();
+    self->context_->let_next_produce_start();
+  };
+  if (reactor().is_current()) tell();
+  else reactor().post(tell);
+}
+
+// Everything of this request is in the log: a Produce of the same connection that goes elsewhere may follow.
+void ProduceJob::release_order() {
+  if (!std::exchange(is_in_order_, false)) return;
+  auto& order = context().connection_state();
+  if (--order.unappended_produces > 0) return;
+  order.produces_to = nullptr;
+  if (order.held_produce) std::move(order.held_produce)();
 }
 
 void ProduceJob::on_answer(uint32_t index, runtime::AppendAnswer const& answer) {
   auto& part = parts_[index];
   part.answer = answer;
   part.is_answered.store(true, std::memory_order_release);
+  count_appended(part, 1);
   if (unanswered_.fetch_sub(1, std::memory_order_acq_rel) == 1) all_answered();
 }
 
@@ -317,6 +368,7 @@ void ProduceJob::refuse(Part& part, ErrorCode error) {
 void ProduceJob::finish() {
   if (std::exchange(is_finished_, true)) return;
   Deadlines::remove(*this);
+  release_order();
   ProduceResponse response;
   auto& arena = context().arena();
   ArrayBuilder<ProduceResponse::TopicProduceResponse> topics(arena, request_.topic_data.size());

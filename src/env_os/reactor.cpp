@@ -1,15 +1,18 @@
 #include "reactor.h"
 
 #include <pthread.h>
-
-#include <boost/asio/post.hpp>
+#include <sys/eventfd.h>
+#include <unistd.h>
 
 #include "millrace/base/assert.h"
 
 namespace millrace::env_os {
 
 OsReactor::OsReactor(std::string name, std::chrono::steady_clock::time_point epoch)
-    : name_(std::move(name)), epoch_(epoch), work_(boost::asio::make_work_guard(context_)), alarm_(context_) {}
+    : name_(std::move(name)), epoch_(epoch), work_(boost::asio::make_work_guard(context_)), alarm_(context_),
+      wake_(context_, ::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)) {
+  arm_wake();
+}
 
 OsReactor::~OsReactor() { MR_ASSERT(!thread_.joinable()); }
 
@@ -28,24 +31,48 @@ void OsReactor::join() {
 
 Mono OsReactor::now() const { return {std::chrono::steady_clock::now() - epoch_}; }
 
-// What many threads post between two turns is one handler of the loop, so that it is woken once.
+// The loop looks into its inbox every turn; it is woken only when it sleeps, and not under a lock that it needs then.
 void OsReactor::post(Task task) {
-  bool first = false;
   {
     std::lock_guard const lock(inbox_mutex_);
-    first = inbox_.empty();
     inbox_.push_back(std::move(task));
   }
-  if (first) boost::asio::post(context_, [this] { drain_inbox(); });
+  if (!is_sleeping_.load() || !is_sleeping_.exchange(false)) return;
+  uint64_t const one = 1;
+  static_cast<void>(::write(wake_.native_handle(), &one, sizeof one));
 }
 
-void OsReactor::drain_inbox() {
+bool OsReactor::drain_inbox() {
   {
     std::lock_guard const lock(inbox_mutex_);
     inbox_running_.swap(inbox_);
   }
+  if (inbox_running_.empty()) return false;
   for (auto& task : inbox_running_) std::move(task)();
   inbox_running_.clear();
+  return true;
+}
+
+void OsReactor::arm_wake() {
+  wake_.async_wait(boost::asio::posix::descriptor_base::wait_read, [this](boost::system::error_code const& error) {
+    if (error) return;
+    // Waiting anew would find it readable for ever.
+    uint64_t count = 0;
+    static_cast<void>(::read(wake_.native_handle(), &count, sizeof count));
+    arm_wake();
+  });
+}
+
+// Until something happens. Who posts after the inbox was found empty sees the flag and wakes us.
+void OsReactor::sleep() {
+  is_sleeping_.store(true);
+  bool is_empty = false;
+  {
+    std::lock_guard const lock(inbox_mutex_);
+    is_empty = inbox_.empty();
+  }
+  if (is_empty) context_.run_one();
+  is_sleeping_.store(false);
 }
 
 void OsReactor::at_turn_end(Task task) {
@@ -96,10 +123,13 @@ void OsReactor::run() {
   thread_id_ = std::this_thread::get_id();
   pthread_setname_np(pthread_self(), name_.substr(0, 15).c_str());
   while (!stopping_) {
-    if (!has_turn_end()) context_.run_one();
-    if (!has_turn_end()) continue;
+    if (!has_turn_end() && !drain_inbox()) {
+      sleep();
+      if (!has_turn_end()) continue;
+    }
     for (int handled = 1; handled < kHandlersPerTurnMax && context_.poll_one() != 0; ++handled) {
     }
+    drain_inbox();
     run_turn_end();
   }
   thread_id_ = std::thread::id();

@@ -3,6 +3,7 @@
 #include <atomic>
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/io_context.hpp>
+#include <boost/asio/posix/stream_descriptor.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <mutex>
 #include <optional>
@@ -44,7 +45,9 @@ class OsReactor final : public env::Reactor {
   void run();
   void run_turn_end();
   bool has_turn_end() const { return !turn_end_.empty() || !flush_.empty(); }
-  void drain_inbox();
+  bool drain_inbox();  // false: it was empty
+  void sleep();
+  void arm_wake();
   void arm();
   void on_alarm();
   int64_t tick_of(Mono when) const;  // rounded up
@@ -64,6 +67,8 @@ class OsReactor final : public env::Reactor {
   std::mutex inbox_mutex_;
   std::vector<Task> inbox_;  // guarded by inbox_mutex_
   std::vector<Task> inbox_running_;
+  std::atomic<bool> is_sleeping_{false};
+  boost::asio::posix::stream_descriptor wake_;  // an eventfd
 
   std::atomic<bool> stopping_{false};
   std::atomic<std::thread::id> thread_id_{};

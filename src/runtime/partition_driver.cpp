@@ -469,6 +469,17 @@ void PartitionDriver::finish_round() {
     for (auto& answered : answering_) answered.sink->on_answer(answered.index, answered.answer);
     answering_.clear();
   }
+  tell_appended();
+}
+
+// Whoever was not answered in the round that appended it.
+void PartitionDriver::tell_appended() {
+  auto first = pending_.size();
+  while (first > 0 && !pending_[first - 1].is_told) --first;
+  for (auto i = first; i < pending_.size(); ++i) {
+    pending_[i].is_told = true;
+    if (pending_[i].sink != nullptr) pending_[i].sink->on_appended(pending_[i].index);
+  }
 }
 
 LogMark PartitionDriver::mark_at(Offset offset) {

@@ -27,6 +27,7 @@ class Image;
 namespace millrace::runtime {
 class PartitionManager;
 class ControllerClient;
+class PartitionDriver;
 class RunList;
 class RunLists;
 }  // namespace millrace::runtime
@@ -94,6 +95,11 @@ struct ConnectionState {
   ListenerKind listener_kind = ListenerKind::broker;
   ThreadState* thread{};
   Task on_closed;  // of the request that is parked, so that it does not outlive its client for long
+  // Produces that are queued at a partition and not appended yet: the next one may join them if it goes to the same
+  // partition, which keeps their order; any other waits until they are in the log.
+  runtime::PartitionDriver* produces_to = nullptr;
+  size_t unappended_produces = 0;
+  Task held_produce;
   // A request that Kafka never answers (Produce with null records): held until the client gives up.
   std::shared_ptr<void> unanswered;
 };

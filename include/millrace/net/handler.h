@@ -36,7 +36,7 @@ class Answer {
   // Once all earlier answers are sent the connection closes; nothing later starts.
   virtual void close(std::string reason) = 0;
   // A Produce is with its partitions, in an order that a later one cannot change: the next request may start before
-  // this one is answered, if it is a Produce too.
+  // this one is answered, if it is a Produce too. May be called more than once.
   virtual void let_next_produce_start() = 0;
 };
 

@@ -39,6 +39,8 @@ struct AppendAnswer {
 class AppendSink {
  public:
   virtual ~AppendSink() = default;
+  // The batch is in the log, or repeats one that is, but its answer has to wait: what follows it may start.
+  virtual void on_appended(uint32_t index) = 0;
   // Exactly once.
   virtual void on_answer(uint32_t index, AppendAnswer const& answer) = 0;
 };
@@ -138,6 +140,7 @@ class PartitionDriver final : public Driver {
     std::shared_ptr<AppendSink> sink;  // null once answered
     uint32_t index{};
     AppendAnswer answer;
+    bool is_told = false;              // on_appended was called
   };
   struct Answered {
     std::shared_ptr<AppendSink> sink;
@@ -151,6 +154,7 @@ class PartitionDriver final : public Driver {
   void write_gathered();
   void on_written();
   void refuse(AppendRequest& request, ErrorCode error);
+  void tell_appended();
   void await(Accepted& accepted, AppendAnswer const& answer);
   void apply_effects();
   void on_synced(Result<Offset> result);
