@@ -268,6 +268,19 @@ TEST_F(ProduceFetch, the_mark_waits_for_a_follower) {
   EXPECT_EQ(answer_of(late).error_code, ErrorCode::request_timed_out);
 }
 
+TEST_F(ProduceFetch, produces_for_one_partition_queue_up_and_others_wait_for_the_log) {
+  // One connection, all at once, as a client with several in flight sends them.
+  auto const one = produce(batch("a")), two = produce(batch("b")), elsewhere = produce(batch("c"), -1, 1),
+             three = produce(batch("d"));
+  EXPECT_TRUE(world.run_while_not([&] { return one->may_next_start || one->is_answered; }, kLongEnough));
+  EXPECT_EQ(answer_of(one).base_offset, 0);
+  EXPECT_EQ(answer_of(two).base_offset, 1);
+  EXPECT_EQ(answer_of(elsewhere).base_offset, 0);
+  EXPECT_EQ(answer_of(three).base_offset, 2);
+  EXPECT_TRUE(one->may_next_start);
+  EXPECT_GT(world.probes()["produce.held"], 0u);
+}
+
 TEST_F(ProduceFetch, records_are_deleted_up_to_an_offset) {
   answer_of(produce(batch("a", 2)));
   answer_of(produce(batch("b", 2)));

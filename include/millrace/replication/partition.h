@@ -7,12 +7,12 @@
 // the mark has passed it, or with the reason why it never will.
 #pragma once
 #include <cstdint>
-#include <deque>
 #include <optional>
 #include <string>
 #include <variant>
 #include <vector>
 
+#include "millrace/base/fifo.h"
 #include "millrace/base/hooks.h"
 #include "millrace/base/ids.h"
 #include "millrace/base/time.h"
@@ -201,7 +201,7 @@ class PartitionMachine {
   Offset synced_offset_{0};
   Offset high_watermark_{0};
   std::vector<Follower> followers_;  // without the leader; a handful
-  std::deque<Waiting> waiting_;      // by after_offset, then by arrival
+  Fifo<Waiting> waiting_;            // by after_offset, then by arrival
 };
 
 }  // namespace millrace::replication

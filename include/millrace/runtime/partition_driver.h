@@ -3,12 +3,12 @@
 #pragma once
 #include <atomic>
 #include <cstdint>
-#include <deque>
 #include <memory>
 #include <mutex>
 #include <string>
 #include <vector>
 
+#include "millrace/base/fifo.h"
 #include "millrace/base/ids.h"
 #include "millrace/protocol/errors.h"
 #include "millrace/replication/partition.h"
@@ -205,12 +205,12 @@ class PartitionDriver final : public Driver {
   std::vector<Accepted> accepted_;
   std::vector<ByteView> pieces_;
   Result<storage::Appended> write_result_ = Error{};
-  std::deque<Pending> pending_;
+  Fifo<Pending> pending_;
   replication::Ticket first_pending_ticket_ = 1;
   std::vector<Answered> answered_;
   std::vector<Answered> answering_;
-  std::deque<Task> log_tasks_;      // wait for the log to be free
-  std::deque<storage::LogMark> batch_ends_;  // between the high watermark and the end
+  Fifo<Task> log_tasks_;      // wait for the log to be free
+  Fifo<storage::LogMark> batch_ends_;  // between the high watermark and the end
   storage::LogMark end_;
   storage::LogMark high_watermark_;
   storage::LogMark last_stable_;
