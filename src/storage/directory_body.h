@@ -17,6 +17,7 @@ struct LogDirectory::Body {
     Offset high_watermark;
     bool is_plain = false;          // not in Kafka's checkpoint files
     bool has_no_producers = false;  // as of the recovery point, as are the indexes
+    bool was_compacted = false;     // by Kafka at some time: offsets may be missing anywhere
     SavedIndexes indexes;
     std::weak_ptr<PartitionLog> log;
   };

@@ -30,6 +30,7 @@ constexpr std::string_view kCleanStopFile = ".kafka_cleanshutdown";
 constexpr std::string_view kRecoveryPointsFile = "recovery-point-offset-checkpoint";
 constexpr std::string_view kLogStartsFile = "log-start-offset-checkpoint";
 constexpr std::string_view kHighWatermarksFile = "replication-offset-checkpoint";
+constexpr std::string_view kCleanedFile = "cleaner-offset-checkpoint";
 constexpr std::string_view kBootFile = "millrace-boot-id";
 constexpr std::string_view kRecoveryFile = "millrace-recovery";
 constexpr std::string_view kRecoveringLine = "recovering";
@@ -184,6 +185,7 @@ Status LogDirectory::load_checkpoints() {
   };
   MR_TRY(load(kRecoveryPointsFile, [](Body::Known& known, Offset o) { known.recovery_point = o; }));
   MR_TRY(load(kLogStartsFile, [](Body::Known& known, Offset o) { known.log_start = o; }));
+  MR_TRY(load(kCleanedFile, [](Body::Known& known, Offset) { known.was_compacted = true; }));
   MR_TRY(load(kHighWatermarksFile, [](Body::Known& known, Offset o) { known.high_watermark = o; }));
   MR_TRY_ASSIGN(auto const side,
                 read_optional(disk_, fmt::format("{}/{}", options_.path, kRecoveryFile), kCheckpointBytesMax));
@@ -309,7 +311,8 @@ Result<std::shared_ptr<PartitionLog>> LogDirectory::open_log_of_kind(PartitionDi
                                         .recovery_point = known.recovery_point,
                                         .high_watermark = known.high_watermark,
                                         .has_no_producers = known.has_no_producers,
-                                        .indexes = known.indexes};
+                                        .indexes = known.indexes,
+                                        .was_compacted = known.was_compacted};
   if (auto opened = body->open(start, now); !opened) {
     return body->failed(std::move(opened).error(), "open");
   }

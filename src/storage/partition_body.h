@@ -46,6 +46,7 @@ class PartitionLog::Body {
     Offset high_watermark;
     bool has_no_producers = false;  // at the recovery point
     SavedIndexes indexes;           // as of the recovery point
+    bool was_compacted = false;     // offsets may be missing between segments
   };
   Status open(Start const& start, Wall now);
 

@@ -61,6 +61,8 @@ Status PartitionLog::Body::truncate_to(Offset offset) {
     for (auto const& segment : removed) {
       segment->revoke_leases_past(Position(0));
       MR_TRY(remove_files(*segment));
+      // Durably one by one, or a power loss could bring back a newer one without an older.
+      MR_TRY(directory.disk().sync_directory(path()));
     }
     MR_TRY(last.truncate(located.is_past_end ? Position(last.size()) : located.position, offset));
     {
@@ -102,6 +104,7 @@ Status PartitionLog::Body::truncate_fully_and_start_at(Offset offset, Wall now) 
     for (auto i = removed.rbegin(); i != removed.rend(); ++i) {
       (*i)->revoke_all();
       MR_TRY(remove_files(**i));
+      MR_TRY(directory.disk().sync_directory(path()));
     }
     MR_TRY(remove_snapshots_past(Offset(-1)));
     MR_TRY_ASSIGN(auto segment, Segment::create(directory.files(), path(), offset, position, rules(), now));

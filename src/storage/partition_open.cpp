@@ -210,9 +210,10 @@ Status PartitionLog::Body::recover_tail(Start const& start) {
     auto& segment = *segments[i];
     auto const file_bytes = segment.size();
     if (i > first && segment.base() > expected && expected >= point && stop == PreviousStop::machine_lost &&
-        !config.is_compacting) {
+        !config.is_compacting && !start.was_compacted) {
       // A truncation had removed this segment and those before it; the loss brought only some of them back.
-      directory.options().log->warn(kArea, "{}: segment {} follows offset {}; the log is cut there", name, segment.base(), expected);
+      directory.options().log->warn(kArea, "{}: segment {} follows offset {}; the log is cut there", name,
+                                    segment.base(), expected);
       return cut_tail(i - 1, Position(segments[i - 1]->size()), expected, stop);
     }
     expected = std::max(expected, segment.base());
@@ -319,6 +320,7 @@ Status PartitionLog::Body::cut_tail(size_t index, Position position, Offset end,
     }
   }
   end_offset = end.value;
+  active().mark_active();
   return active().save_indexes();
 }
 

@@ -405,6 +405,11 @@ void Segment::mark_sealed() {
   if (offsets_unsaved_ == 0) thin_locked();
 }
 
+void Segment::mark_active() {
+  std::lock_guard lock(mutex_);
+  is_sealed_ = false;
+}
+
 void Segment::revoke_all() {
   cuts_.fetch_add(1, std::memory_order_acq_rel);
   revoke_leases_past(Position(-1));

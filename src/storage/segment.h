@@ -200,6 +200,7 @@ class Segment : public std::enable_shared_from_this<Segment> {
   void replace_aborted(std::vector<AbortedTransaction> aborted);
   // A newer segment follows: fewer index entries stay in memory, those that are saved.
   void mark_sealed();
+  void mark_active();  // and no other follows any more
   // *blocks* Cuts log and indexes: nothing at or past `position` and `offset` stays. Regions past it are revoked first.
   Status truncate(Position position, Offset offset);
   Status trim_preallocation();

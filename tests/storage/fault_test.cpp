@@ -134,6 +134,46 @@ TEST(Crash, a_lost_machine_stays_lost_until_recovery_is_done) {
   EXPECT_EQ(machine.directory->previous_stop(), PreviousStop::process_killed);
 }
 
+// A truncation over segments that a power loss partly undoes leaves a log without a gap, and lookups in it are right.
+TEST(Crash, ST_05_a_truncation_that_is_lost_in_part_leaves_no_gap) {
+  LogConfig const config{.segment_bytes = 1200, .index_interval_bytes = 200};
+  for (uint64_t seed = 0; seed < 60; ++seed) {
+    Machine machine(seed);
+    MR_ASSERT_OK(machine.start());
+    auto log = *machine.create(config);
+    auto const built = build(*log, 20);
+    MR_ASSERT_OK(log->sync());
+    machine.disk->crash_at_call(machine.disk->calls() + 1 + static_cast<int64_t>(seed % 30));
+    auto const truncated = log->truncate_to(Offset(8));
+    if (truncated) static_cast<void>(append_next(*log, {.count = 2, .epoch = 3}).ok());
+    log.reset();
+    machine.lose_power();
+    for (int restart = 0; restart < 2; ++restart) {
+      MR_ASSERT_OK(machine.start());
+      auto opened = machine.open(config);
+      MR_ASSERT_OK(opened);
+      log = *opened;
+      ASSERT_GE(log->end().offset, Offset(8)) << seed;
+      auto const all = read_all(*log, Offset(0));
+      ASSERT_EQ(all.substr(0, built.places[4]), built.whole.substr(0, built.places[4])) << seed;
+      Offset expected(0);
+      record::BatchReader reader(as_bytes(all));
+      record::BatchView batch;
+      while (reader.next(batch)) {
+        ASSERT_EQ(batch.base_offset(), expected) << seed;
+        ASSERT_EQ(*log->view().position_of(batch.base_offset(), log->end()),
+                  LogPosition(static_cast<int64_t>(reader.position() - batch.size_bytes())));
+        expected = batch.next_offset();
+      }
+      ASSERT_EQ(expected, log->end().offset);
+      MR_ASSERT_OK(append_next(*log, {.count = 2, .epoch = 4}));
+      log.reset();
+      opened = Error{};
+      machine.kill();
+    }
+  }
+}
+
 TEST(Crash, below_the_recovery_point_nothing_is_cut) {
   Machine machine;
   MR_ASSERT_OK(machine.start());
