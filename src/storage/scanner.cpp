@@ -51,7 +51,7 @@ Result<ByteView> BatchScanner::window(Position from, size_t count, size_t read_a
 Result<bool> BatchScanner::next(BatchHead& head) {
   at_ = next_;
   auto const left = end_ - at_;
-  if (left == 0) return false;
+  if (left <= 0) return false;  // below zero: an index entry of batches that the limit hides
   auto const ahead = size_ > kHopBytes ? size_t{512} : std::exchange(read_ahead_, kBlockBytes);
   MR_TRY_ASSIGN(auto const bytes,
                 window(at_, static_cast<size_t>(std::min<int64_t>(left, record::kBatchHeaderBytes)), ahead));

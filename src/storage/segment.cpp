@@ -711,7 +711,10 @@ Result<env::Chunk> Segment::region(std::shared_ptr<env::File> file, Position at,
     for (int64_t done = 0; done < bytes;) {
       auto const count = static_cast<size_t>(std::min<int64_t>(bytes - done, static_cast<int64_t>(scratch.size())));
       MR_TRY_ASSIGN(auto const got, file->read(at + done, MutableByteView(scratch).first(count)));
-      if (got < count) return Error{ErrorKind::corrupt, fmt::format("{} ends before {}", file_.path(), at + bytes)};
+      if (got < count) {
+        if (cuts_.load(std::memory_order_acquire) != cuts) return was_cut();
+        return Error{ErrorKind::corrupt, fmt::format("{} ends before {}", file_.path(), at + bytes)};
+      }
       done += static_cast<int64_t>(count);
     }
   }
@@ -787,6 +790,7 @@ Result<std::optional<ReadResult>> Segment::read(ReadRequest const& request, Posi
     MR_TRY_ASSIGN(auto const got, file->read(located.position, buffer.mutable_view(), request.wait));
     if (got < buffer.size()) {
       if (request.wait == env::Wait::no) return Error{ErrorKind::would_block, "part of the log is not in memory"};
+      if (cuts_.load(std::memory_order_acquire) != cuts) return was_cut();
       return Error{ErrorKind::corrupt, fmt::format("{} ends before {}", file_.path(), located.position + bytes)};
     }
     result.records = std::move(buffer);
