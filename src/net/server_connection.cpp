@@ -70,7 +70,7 @@ void ServerConnection::on_readable() {
   auto const outcome = connection_->read_some(room);
   switch (outcome.state) {
     case env::ReadState::would_block: return;
-    case env::ReadState::end: return finish(reader_.is_inside_frame() ? "the peer closed within a frame" : "the peer closed");
+    case env::ReadState::end: return on_end();
     case env::ReadState::failed: return finish("reading failed");
     case env::ReadState::some: break;
   }
@@ -78,6 +78,17 @@ void ServerConnection::on_readable() {
   counters_.bytes_in.add(static_cast<int64_t>(outcome.count));
   reader_.on_read(outcome.count);
   pump();
+}
+
+// The peer may have closed its side only and still read. As with Kafka, which notices the end after the answer.
+void ServerConnection::on_end() {
+  if (order_.is_empty()) return finish(reader_.is_inside_frame() ? "the peer closed within a frame" : "the peer closed");
+  is_half_closed_ = true;
+  update_reading();
+  half_closed_timer_ = link_->reactor.call_at(link_->reactor.now() + kHalfClosedMax, [this] {
+    half_closed_timer_ = env::kNoTimer;
+    finish("the peer closed");
+  });
 }
 
 // Frames beyond the limit stay in the buffer, and nothing more is read, until requests have been answered.
@@ -97,6 +108,7 @@ void ServerConnection::take_frames() {
 void ServerConnection::pump() {
   if (is_pumping_ || is_finished_) return;
   is_pumping_ = true;
+  size_t started_count = 0;
   while (!is_closing_) {
     while (auto leaving = order_.take_leaving()) {
       if (leaving->how == RequestOrder::Answered::by_closing) {
@@ -110,11 +122,16 @@ void ServerConnection::pump() {
     if (is_finished_) break;
     if (connection_->unsent_bytes() > kUnsentBytesMax) break;  // on_sent() goes on
     if (!order_.has_startable(link_->reactor.now())) break;
+    if (started_count++ == kStartsPerTurnMax) {
+      if (!std::exchange(is_pump_scheduled_, true)) link_->reactor.post(scheduled_pump());
+      break;
+    }
     start_one();
   }
   is_pumping_ = false;
   if (is_finished_ || is_closing_) return;
   if (is_draining_ && order_.running_count() == 0) return close_after_sent("the node stops");
+  if (is_half_closed_ && order_.is_empty()) return close_after_sent("the peer closed");
   arm_throttle_timer();
   update_reading();
 }
@@ -140,11 +157,15 @@ void ServerConnection::on_handed_over(uint64_t number) {
 void ServerConnection::schedule_pump() {
   if (is_pumping_ || is_pump_scheduled_ || is_finished_) return;
   is_pump_scheduled_ = true;
-  link_->reactor.at_turn_end([link = link_] {
+  link_->reactor.at_turn_end(scheduled_pump());
+}
+
+Task ServerConnection::scheduled_pump() {
+  return [link = link_] {
     if (link->connection == nullptr) return;
     link->connection->is_pump_scheduled_ = false;
     link->connection->pump();
-  });
+  };
 }
 
 void ServerConnection::send(env::Response response) {
@@ -161,7 +182,7 @@ void ServerConnection::send(env::Response response) {
 }
 
 void ServerConnection::update_reading() {
-  auto const on = !order_.is_full() && !order_.is_ending() && buffer_timer_ == env::kNoTimer;
+  auto const on = !order_.is_full() && !order_.is_ending() && !is_half_closed_ && buffer_timer_ == env::kNoTimer;
   if (on) connection_->set_read_low_water(reader_.low_water());
   if (on != is_reading_) connection_->set_reading(is_reading_ = on);
 }
@@ -224,7 +245,7 @@ void ServerConnection::finish(std::string_view reason) {
   is_finished_ = true;
   link_->connection = nullptr;
   log_.debug("net", "{} {}:{} closed: {}", info_->listener_name, info_->peer.ip, info_->peer.port, reason);
-  for (auto const timer : {idle_timer_, throttle_timer_, buffer_timer_}) link_->reactor.cancel(timer);
+  for (auto const timer : {idle_timer_, throttle_timer_, buffer_timer_, half_closed_timer_}) link_->reactor.cancel(timer);
   handler_.on_connection_closed(*info_);
   owner_.on_finished(*this);
 }

@@ -22,6 +22,10 @@ class ServerConnection final : public env::ConnectionEvents {
  public:
   // While more than this waits to be sent, no further request starts.
   static constexpr int64_t kUnsentBytesMax = 1 << 20;
+  // Requests started before other connections get their turn.
+  static constexpr size_t kStartsPerTurnMax = 32;
+  // How long what runs may still be answered once the peer has closed its side.
+  static constexpr auto kHalfClosedMax = 5s;
   // How soon reading is tried again when there was no buffer.
   static constexpr auto kBufferRetry = 10ms;
 
@@ -61,8 +65,10 @@ class ServerConnection final : public env::ConnectionEvents {
 
   void on_answered(uint64_t number, RequestOrder::Leaving answer, Duration throttle);
   void on_handed_over(uint64_t number);
+  void on_end();
   void take_frames();
   void schedule_pump();
+  Task scheduled_pump();
   void pump();
   void start_one();
   void send(env::Response response);
@@ -87,10 +93,12 @@ class ServerConnection final : public env::ConnectionEvents {
   env::TimerId idle_timer_ = env::kNoTimer;
   env::TimerId throttle_timer_ = env::kNoTimer;
   env::TimerId buffer_timer_ = env::kNoTimer;
+  env::TimerId half_closed_timer_ = env::kNoTimer;
   bool is_pumping_ = false;
   bool is_pump_scheduled_ = false;
   bool is_reading_ = false;
   bool is_draining_ = false;
+  bool is_half_closed_ = false;
   bool is_closing_ = false;   // what was answered is still being sent
   bool is_finished_ = false;
 };

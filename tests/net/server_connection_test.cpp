@@ -301,16 +301,47 @@ TEST_F(ServerConnections, a_dropped_request_closes) {
   EXPECT_EQ(wire->closed, "after sent");
 }
 
-TEST_F(ServerConnections, an_answer_after_the_end_is_dropped) {
+TEST_F(ServerConnections, a_peer_that_closed_its_side_still_gets_its_answers) {
+  listen();
+  auto wire = env.connect();
+  client_sends(*wire, framed("F1") + framed("F2"));
+  wire->is_end = true;
+  env.loop.in_turn([&] { wire->events->on_readable(); });
+  EXPECT_FALSE(wire->is_reading);
+  answer(0, "one");
+  answer(1, "two");
+  EXPECT_EQ(wire->to_client, framed("one") + framed("two"));
+  EXPECT_EQ(wire->closed, "after sent");
+}
+
+TEST_F(ServerConnections, an_answer_long_after_the_end_is_dropped) {
   listen();
   auto wire = env.connect();
   client_sends(*wire, framed("F1"));
   wire->is_end = true;
   env.loop.in_turn([&] { wire->events->on_readable(); });
+  EXPECT_EQ(wire->closed, "");
+  env.loop.pass(5s);
+  env.loop.run();
   EXPECT_EQ(wire->closed, "destroyed");
   EXPECT_EQ(handler.closed_count, 1);
   answer(0, "late");
   EXPECT_EQ(wire->to_client, "");
+}
+
+TEST_F(ServerConnections, many_small_requests_give_others_their_turn) {
+  listen();
+  handler.echo = true;
+  auto wire = env.connect();
+  std::string all;
+  for (int i = 0; i < 100; ++i) all += framed("F");
+  wire->to_server = all;
+  size_t before_others = 0;
+  env.loop.post([&] { wire->events->on_readable(); });
+  env.loop.post([&] { before_others = handler.started.size() / 2; });
+  env.loop.run();
+  EXPECT_EQ(before_others, 32u);
+  EXPECT_EQ(wire->to_client, all);
 }
 
 TEST_F(ServerConnections, a_frame_above_the_limit_closes_at_once) {
