@@ -71,8 +71,7 @@ std::vector<std::pair<std::string_view, int64_t>> Broker::request_counts() const
 void Broker::on_connection_closed(net::ConnectionInfo const& connection) {
   auto const state = std::static_pointer_cast<ConnectionState>(connection.handler_state);
   if (state == nullptr) return;
-  state->unanswered = nullptr;
-  auto const held = std::move(state->held_produce);
+  auto const held = state->thread->held.extract(state.get());
   if (state->on_closed) std::move(state->on_closed)();
 }
 

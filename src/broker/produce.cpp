@@ -92,8 +92,8 @@ bool ProduceJob::has_request_fault() {
     for (auto const& data : topic.partition_data) {
       if (data.records.is_null()) {
         // Kafka never answers this one; the client waits until it gives up, and so do its later requests.
-        auto& connection = context().connection_state();
-        connection.unanswered = std::shared_ptr<RequestContext>(std::move(context_));
+        auto& held = context().thread().held[&context().connection_state()];
+        held.unanswered = std::shared_ptr<RequestContext>(std::move(context_));
         return true;
       }
     }
@@ -276,7 +276,7 @@ void ProduceJob::submit() {
   auto* const only = count == 1 && parts_.size() == 1 ? parts_.front().partition.get() : nullptr;
   if (order.unappended_produces == 0 || (only != nullptr && order.produces_to == only)) return hand_over();
   MR_PROBE(context().services().env.hooks(), "produce.held");
-  order.held_produce = [self = shared_from_this()] { self->hand_over(); };
+  context().thread().held[&order].produce = [self = shared_from_this()] { self->hand_over(); };
 }
 
 void ProduceJob::hand_over() {
@@ -334,7 +334,12 @@ void ProduceJob::release_order() {
   auto& order = context().connection_state();
   if (--order.unappended_produces > 0) return;
   order.produces_to = nullptr;
-  if (order.held_produce) std::move(order.held_produce)();
+  auto& held = context().thread().held;
+  auto const mine = held.find(&order);
+  if (mine == held.end() || !mine->second.produce) return;
+  auto go_on = std::move(mine->second.produce);
+  if (!mine->second.unanswered) held.erase(mine);
+  std::move(go_on)();
 }
 
 void ProduceJob::on_answer(uint32_t index, runtime::AppendAnswer const& answer) {

@@ -6,6 +6,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "millrace/base/counter.h"
@@ -66,6 +67,15 @@ struct NodeConfig {
   bool validates_records = true;                  // millrace.produce.validation: records, not header
 };
 
+struct ConnectionState;
+
+// Requests that wait for something of their own connection. Kept beside the connection, not in it: a request holds its
+// connection, so that neither would ever be freed when a node is dropped in the middle of its work.
+struct HeldRequests {
+  Task produce;                      // waits until Produces to another partition are in the log
+  std::shared_ptr<void> unanswered;  // Kafka never answers it (Produce with null records): until the client gives up
+};
+
 // What belongs to one reactor thread. Only that thread touches it.
 struct ThreadState {
   ThreadState(env::Reactor& r, runtime::RunList& list, ImagePtr first_image)
@@ -76,6 +86,7 @@ struct ThreadState {
   CodecContext codecs;   // for what is decompressed without leaving the thread
   Deadlines deadlines;
   std::array<Counter, 128> requests;  // that have come, by API key; raised by the thread, read by any
+  std::unordered_map<ConnectionState const*, HeldRequests> held;  // until the connection closes
 };
 
 // The node around the handlers. All members outlive every request.
@@ -99,9 +110,6 @@ struct ConnectionState {
   // partition, which keeps their order; any other waits until they are in the log.
   runtime::PartitionDriver* produces_to = nullptr;
   size_t unappended_produces = 0;
-  Task held_produce;
-  // A request that Kafka never answers (Produce with null records): held until the client gives up.
-  std::shared_ptr<void> unanswered;
 };
 
 // One request on its way through a handler. Lives until it is answered; a handler that parks keeps the unique_ptr.
