@@ -56,6 +56,12 @@ class OsEnvImpl final : public OsEnv {
     control_->stop();
     for (auto& reactor : reactors_) reactor->join();
     control_->join();
+    // What is queued may hold objects of the node, so it goes before them; its destructors may queue anew.
+    bool had_some = true;
+    while (had_some) {
+      had_some = pools_.drop_queued() || control_->drop_queued();
+      for (auto& reactor : reactors_) had_some |= reactor->drop_queued();
+    }
   }
 
   size_t reactor_count() const override { return reactors_.size(); }

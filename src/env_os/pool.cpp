@@ -41,8 +41,8 @@ void OsPool::note_short_job(Duration start) {
 void OsPool::enqueue(Job job) {
   {
     std::lock_guard const lock(mutex_);
-    if (stopping_) return;  // the node stops: dropped with what it holds
     queue_.push_back(std::move(job));
+    if (stopping_) return;
     if (idle_count_ < queue_.size() && threads_.size() < threads_max_) {
       threads_.emplace_back([this] { work(); });
       return;
@@ -70,15 +70,22 @@ void OsPool::work() {
 }
 
 void OsPool::stop() {
-  std::deque<Job> dropped;
   {
     std::lock_guard const lock(mutex_);
     stopping_ = true;
-    dropped.swap(queue_);
   }
   wake_.notify_all();
   for (auto& thread : threads_) thread.join();
   threads_.clear();
+}
+
+bool OsPool::drop_queued() {
+  std::deque<Job> dropped;
+  {
+    std::lock_guard const lock(mutex_);
+    dropped.swap(queue_);
+  }
+  return !dropped.empty();
 }
 
 }  // namespace millrace::env_os

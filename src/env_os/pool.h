@@ -20,8 +20,10 @@ class OsPool final : public env::Pool {
   void run(env::Reactor& back, Task job, Task done) override;
   void run_short(env::Reactor& back, Task job, Task done) override;
 
-  // Waits for the jobs that run; queued ones are destroyed without running.
+  // Waits for the jobs that run; queued ones stay queued.
   void stop();
+  // After stop(): destroys what is queued, without running it. False: there was nothing.
+  bool drop_queued();
 
  private:
   // Two short jobs in a row that took longer than the first send the following ones to the pool for the second. One

@@ -34,4 +34,15 @@ void OsPools::stop() {
   for (auto& [directory, pool] : pools_) pool->stop();
 }
 
+bool OsPools::drop_queued() {
+  std::vector<OsPool*> all;
+  {
+    std::lock_guard const lock(mutex_);
+    for (auto& [directory, pool] : pools_) all.push_back(pool.get());
+  }
+  bool had_some = false;
+  for (auto* const pool : all) had_some |= pool->drop_queued();
+  return had_some;
+}
+
 }  // namespace millrace::env_os

@@ -14,6 +14,7 @@ class OsPools {
   // The pool of the directory that holds `path`, else the node's.
   OsPool& of_path(std::string_view path);
   void stop();
+  bool drop_queued();  // of all, as OsPool
 
  private:
   size_t const threads_per_pool_;

@@ -26,7 +26,21 @@ void OsReactor::stop() {
 }
 
 void OsReactor::join() {
-  if (thread_.joinable()) thread_.join();
+  if (!thread_.joinable()) return;
+  thread_.join();
+  has_ended_ = true;
+}
+
+bool OsReactor::drop_queued() {
+  std::vector<Task> inbox;
+  {
+    std::lock_guard const lock(inbox_mutex_);
+    inbox.swap(inbox_);
+  }
+  auto const turn_end = std::exchange(turn_end_, {});
+  auto const flush = std::exchange(flush_, {});
+  auto const timers = std::exchange(wheel_, TimerWheel());
+  return !inbox.empty() || !turn_end.empty() || !flush.empty() || timers.size() != 0;
 }
 
 Mono OsReactor::now() const { return {std::chrono::steady_clock::now() - epoch_}; }

@@ -33,7 +33,13 @@ class OsReactor final : public env::Reactor {
   void at_flush(Task task);
   env::TimerId call_at(Mono when, Task task) override;
   void cancel(env::TimerId timer) override;
-  bool is_current() const override { return std::this_thread::get_id() == thread_id_.load(std::memory_order_relaxed); }
+  // Once the loop has ended, whoever takes things down counts as its thread.
+  bool is_current() const override {
+    return has_ended_.load(std::memory_order_relaxed) ||
+           std::this_thread::get_id() == thread_id_.load(std::memory_order_relaxed);
+  }
+  // After join(): destroys what is queued, without running it. False: there was nothing.
+  bool drop_queued();
 
   boost::asio::io_context& context() { return context_; }
 
@@ -72,6 +78,7 @@ class OsReactor final : public env::Reactor {
 
   std::atomic<bool> stopping_{false};
   std::atomic<std::thread::id> thread_id_{};
+  std::atomic<bool> has_ended_{false};
   std::thread thread_;
 };
 

@@ -276,5 +276,39 @@ TEST_F(Network, tasks_and_timers_run_in_their_order) {
   EXPECT_EQ(order, "job done after far back");
 }
 
+// What is queued at the stop goes before stop() returns, so before the objects of the node that it holds; and what its
+// destructors queue anew goes too.
+TEST(OsEnv, stop_destroys_what_is_queued_without_running_it) {
+  auto env = *make_os_env({.reactor_count = 1, .pool_threads_per_directory = 1, .log_level = LogLevel::error, .log_file = ""});
+  auto& reactor = env->reactor(0);
+  struct Reposting {
+    env::Reactor& reactor;
+    std::shared_ptr<int> held;
+    ~Reposting() {
+      if (held) reactor.post([h = std::move(held)] { *h = 1; });
+    }
+  };
+  auto const held = std::make_shared<int>(0);
+  std::promise<void> blocked, release;
+  env->pool("x").run(reactor, [&] {
+    blocked.set_value();
+    release.get_future().get();
+  }, {});
+  blocked.get_future().get();
+  env->pool("x").run(reactor, [held] { *held = 1; }, [held] { *held = 1; });
+  std::promise<void> armed;
+  reactor.post([&] {
+    auto reposting = std::make_shared<Reposting>(reactor, held);
+    reactor.call_at(reactor.now() + 100s, [reposting] { *reposting->held = 1; });
+    armed.set_value();
+  });
+  armed.get_future().get();
+  release.set_value();
+  EXPECT_GT(held.use_count(), 1);
+  env->stop();
+  EXPECT_EQ(held.use_count(), 1);
+  EXPECT_EQ(env->reactor(0).is_current(), true);
+}
+
 }  // namespace
 }  // namespace millrace::env_os

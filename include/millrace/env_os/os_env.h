@@ -17,8 +17,8 @@ struct OsEnvOptions {
 // The threads run from construction to stop(); SIGPIPE is ignored by the process from then on. Destroy what uses the environment between stop() and destruction.
 class OsEnv : public env::Env {
  public:
-  // Ends the pools, then the event loops, and joins their threads; what is queued is destroyed with the environment
-  // and never runs. From a thread that is none of them.
+  // Ends the pools, then the event loops, joins their threads and destroys what is queued without running it. From a
+  // thread that is none of them; it counts as every loop's thread from then on.
   virtual void stop() = 0;
 };
 
