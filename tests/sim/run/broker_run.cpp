@@ -146,7 +146,11 @@ void BrokerRun::publish(Task published) {
   for (size_t p = 0; p < topic_.partitions.size(); ++p) {
     run_.partitions[p].leader_epoch = topic_.partitions[p].leader_epoch.value;
   }
-  if (node == nullptr) return;  // it comes up with the newest image
+  if (node == nullptr) {
+    // A machine that is down starts with the newest image; a process that is being made has taken an older one.
+    if (broker_machine_.is_running()) after(10ms, [this] { publish(); });
+    return;
+  }
   broker_machine_.node()->sim_control().post([this, image, published = std::move(published)]() mutable {
     if (auto* alive = scripted()) alive->publish(image, std::move(published));
   });
@@ -346,8 +350,14 @@ ScenarioResult BrokerRun::go() {
   world_.network().faults() = {};
   broker_machine_.disk().clear_faults();
   broker_machine_.disk().set_capacity(int64_t{1} << 40);
-  if (plan_.has_disk_faults) broker_machine_.kill(CrashKind::process);
   run_.is_loading = false;
+  if (plan_.has_disk_faults) {
+    // The failed write-back is told once more, by the first sync of the whole file system.
+    for (int restarts = 0; restarts < 2; ++restarts) {
+      broker_machine_.kill(CrashKind::process);
+      world_.run_for(3s);
+    }
+  }
   if (wait_for("the broker serves", [this] { return broker() != nullptr && broker()->is_serving(); }, kSettleLimit) &&
       wait_for("both replicas are in sync", [this] { return !is_alone_; }, kSettleLimit) &&
       wait_for("every send is answered",
