@@ -54,11 +54,10 @@ void LocalNode::open_directories(Opened& opened) {
   };
   std::ranges::stable_partition(paths, [&](auto const& path) { return !is_fresh(path); });
   std::optional<std::string> cluster_id;
+  if (!options_.cluster_id.empty()) cluster_id = options_.cluster_id;
   for (auto const& path : paths) {
     if (!cluster_id && is_fresh(path)) {
-      if (!options_.cluster_id.empty()) {
-        cluster_id = options_.cluster_id;
-      } else if (options_.may_draw_cluster_id) {
+      if (options_.may_draw_cluster_id) {
         cluster_id = env_.random_uuid().text();
       } else {
         opened.status = Error{ErrorKind::invalid,
@@ -86,10 +85,21 @@ void LocalNode::open_directories(Opened& opened) {
     cluster_id = (*directory)->cluster_id();
     opened.directories.push_back(*std::move(directory));
   }
-  if (!options_.cluster_id.empty() && *cluster_id != options_.cluster_id) {
-    opened.status = Error{ErrorKind::invalid, fmt::format("the log directories belong to cluster {}, not to {}", *cluster_id,
-                                                          options_.cluster_id)};
+  opened.status = check_metadata_log(opened);
+}
+
+// Without its metadata log a cluster has no topics, and all its partitions would belong to nobody.
+Status LocalNode::check_metadata_log(Opened const& opened) const {
+  if (env_.disk().exists(fmt::format("{}/{}-0", options_.metadata_directory, storage::kClusterMetadataTopic))) return {};
+  for (auto const& directory : opened.directories) {
+    MR_TRY_ASSIGN(auto const partitions, directory->partitions());
+    if (partitions.empty()) continue;
+    return Error{ErrorKind::invalid,
+                 fmt::format("{} holds {}, but {} has no metadata log: was a disk replaced or is metadata.log.dir another one? To "
+                             "begin a new cluster, move the partitions away",
+                             directory->path(), partitions.front().name, options_.metadata_directory)};
   }
+  return {};
 }
 
 void LocalNode::on_opened(Opened& opened) {

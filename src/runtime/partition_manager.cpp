@@ -103,7 +103,7 @@ void PartitionManager::on_publication(metadata::Publication const& publication) 
   for (auto const& resource : publication.delta.configs) {
     if (resource.type == metadata::ConfigResourceType::topic) reconfigure(image, resource.name);
   }
-  if (std::exchange(is_first_publication_, false)) remove_strays(image);
+  if (std::exchange(is_first_publication_, false)) set_strays_aside(image);
   open_next();
 }
 
@@ -124,22 +124,10 @@ void PartitionManager::add(TopicIdPartition const& id, std::string const& topic,
     found_.erase(found);
   } else {
     if (found != found_.end()) {
-      // An older topic of the same name was deleted while we were not looking.
+      // Of another topic with the same name.
       auto const old = std::move(found->second);
       found_.erase(found);
-      removing_.insert(old.entry.topic_partition);
-      auto status = std::make_shared<Status>();
-      env_.pool(old.directory->path())
-          .run(reactor(),
-               [directory = old.directory, entry = old.entry, suffix = env_.random_uuid(), status] {
-                 *status = directory->delete_stray(entry, suffix);
-               },
-               [this, name = old.entry.topic_partition, directory = old.directory, status] {
-                 if (!status->ok()) env_.log().error("partitions", "remove stray: {}", status->error().message);
-                 removing_.erase(name);
-                 schedule_unlink(*directory, Duration::zero());
-                 open_next();
-               });
+      set_aside(old.entry, *old.directory);
     }
     opening.directory = choose_directory(partition);
   }
@@ -201,32 +189,39 @@ void PartitionManager::remove(TopicIdPartition const& id) {
       run_lists_.control());
 }
 
-void PartitionManager::remove_strays(metadata::Image const& image) {
-  // Deleted while this node was down, or just before a crash. Without an id nothing is certain, and it stays.
+// What belongs to no topic of the cluster is not thrown away: the topic may have been deleted just before a crash, but
+// the metadata log may have been lost as well. Kafka renames such directories too.
+void PartitionManager::set_strays_aside(metadata::Image const& image) {
   for (auto it = found_.begin(); it != found_.end();) {
     auto const& entry = it->second.entry;
+    // Without an id nothing is certain, and it stays where it is.
     if (!entry.topic_id || image.find_partition(*entry.topic_id, entry.topic_partition.partition) != nullptr) {
       env_.log().warn("partitions", "{} in {} belongs to no topic of the cluster and stays", entry.name,
                       it->second.directory->path());
       ++it;
       continue;
     }
-    env_.log().info("partitions", "{} in {} belongs to a deleted topic and is removed", entry.name,
-                    it->second.directory->path());
-    auto status = std::make_shared<Status>();
-    auto* directory = it->second.directory;
-    removing_.insert(entry.topic_partition);
-    env_.pool(directory->path())
-        .run(reactor(),
-             [directory, entry, suffix = env_.random_uuid(), status] { *status = directory->delete_stray(entry, suffix); },
-             [this, directory, name = entry.topic_partition, status] {
-               if (!status->ok()) env_.log().error("partitions", "remove stray: {}", status->error().message);
-               removing_.erase(name);
-               schedule_unlink(*directory, Duration::zero());
-               open_next();
-             });
+    set_aside(entry, *it->second.directory);
     it = found_.erase(it);
   }
+}
+
+void PartitionManager::set_aside(storage::PartitionDirectory const& entry, storage::LogDirectory& directory) {
+  removing_.insert(entry.topic_partition);
+  auto renamed = std::make_shared<Result<std::string>>(Error{});
+  env_.pool(directory.path())
+      .run(reactor(),
+           [directory = &directory, entry, id = env_.random_uuid(), renamed] { *renamed = directory->set_stray_aside(entry, id); },
+           [this, entry, directory = &directory, renamed] {
+             if (renamed->ok()) {
+               env_.log().warn("partitions", "{} in {} belongs to no topic of the cluster: it is now called {}; remove it "
+                               "when nobody needs it", entry.name, directory->path(), **renamed);
+             } else {
+               env_.log().error("partitions", "set {} aside: {}", entry.name, renamed->error().message);
+             }
+             removing_.erase(entry.topic_partition);
+             open_next();
+           });
 }
 
 void PartitionManager::open_next() {

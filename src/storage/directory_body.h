@@ -23,6 +23,9 @@ struct LogDirectory::Body {
   };
 
   void add_dirty(std::weak_ptr<PartitionLog> log);
+  // Under `mutex`.
+  void forget(TopicPartition const& partition);
+  void not_stale(std::map<TopicPartition, uint8_t> const& written_without, uint8_t file);
 
   std::unique_ptr<env::DirectoryLock> lock;
   mutable std::mutex mutex;
@@ -31,7 +34,11 @@ struct LogDirectory::Body {
   Mono dirty_since{};
   Mono last_now{};
   Mono next_checkpoint{};
-  std::deque<std::string> deleted_names;  // directories that wait for their removal
+  // Partitions that are gone although a checkpoint file may still speak of them, and which files may. A new log of the
+  // same name must find nothing there after a crash: an old log start above its end would empty it.
+  static constexpr uint8_t kStaleRecoveryPoint = 1, kStaleLogStart = 2, kStaleHighWatermark = 4;
+  std::map<TopicPartition, uint8_t> stale;
+  std::deque<std::string> deleted_names;   // directories that wait for their removal
   std::string offline_reason;
   std::function<void(std::string const&)> on_offline;
 

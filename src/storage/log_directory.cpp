@@ -87,6 +87,20 @@ void LogDirectory::Body::add_dirty(std::weak_ptr<PartitionLog> log) {
   dirty.push_back(std::move(log));
 }
 
+void LogDirectory::Body::forget(TopicPartition const& partition) {
+  known.erase(partition);
+  stale[partition] = kStaleRecoveryPoint | kStaleLogStart | kStaleHighWatermark;
+}
+
+void LogDirectory::Body::not_stale(std::map<TopicPartition, uint8_t> const& written_without, uint8_t file) {
+  for (auto const& [partition, files] : written_without) {
+    auto const found = stale.find(partition);
+    if (found == stale.end()) continue;
+    found->second &= static_cast<uint8_t>(~file);
+    if (found->second == 0) stale.erase(found);
+  }
+}
+
 LogDirectory::LogDirectory(env::Disk& disk, FileCache& files, LogDirectoryOptions options)
     : disk_(disk), files_(files), options_(std::move(options)), body_(std::make_unique<Body>()) {}
 LogDirectory::~LogDirectory() = default;
@@ -123,6 +137,13 @@ Status LogDirectory::start() {
     }
   } else {
     if (!options_.cluster_id) return refuse("has no meta.properties and no cluster id is configured");
+    // Partitions are somebody's: given a new identity they would be served as another cluster's, or thrown away.
+    MR_TRY_ASSIGN(auto const entries, disk_.list(options_.path));
+    for (auto const& entry : entries) {
+      if (!entry.is_directory || !parse_partition_directory_name(entry.name)) continue;
+      return refuse(fmt::format("holds {} but no meta.properties, which says whose it is; restore that file or move the "
+                                "partitions away", entry.name));
+    }
     meta.cluster_id = *options_.cluster_id;
     meta.node_id = options_.node_id;
   }
@@ -246,8 +267,11 @@ Result<std::vector<PartitionDirectory>> LogDirectory::partitions() {
   }
   // What the checkpoints remember of partitions that are gone is forgotten.
   std::lock_guard lock(body_->mutex);
-  std::erase_if(body_->known,
-                [&](auto const& item) { return !present.contains(item.first) && item.second.log.expired(); });
+  std::vector<TopicPartition> gone;
+  for (auto const& [partition, known] : body_->known) {
+    if (!present.contains(partition) && known.log.expired()) gone.push_back(partition);
+  }
+  for (auto const& partition : gone) body_->forget(partition);
   return out;
 }
 
@@ -272,6 +296,7 @@ Result<std::shared_ptr<PartitionLog>> LogDirectory::create_log_of_kind(TopicPart
                                                    partition, topic_id, config, kind);
   if (is_offline()) return body->offline_error();
   if (disk_.exists(body->path())) return Error{ErrorKind::exists, fmt::format("{} exists already", body->path())};
+  MR_TRY(forget_durably(partition));
   auto made = disk_.make_directory(body->path());
   if (made) {
     auto file = disk_.open(body->path(kPartitionMetadataFile), env::OpenMode::create_empty);
@@ -325,29 +350,47 @@ Status LogDirectory::delete_log(PartitionLog& log, Uuid suffix) {
   log.body_->retire();
   MR_TRY(rename_for_deletion(log.body_->name, suffix));
   std::lock_guard lock(body_->mutex);
-  body_->known.erase(log.topic_partition());
+  body_->forget(log.topic_partition());
   return {};
 }
 
-Status LogDirectory::delete_stray(PartitionDirectory const& directory, Uuid suffix) {
-  MR_TRY(rename_for_deletion(directory.name, suffix));
+Result<std::string> LogDirectory::set_stray_aside(PartitionDirectory const& directory, Uuid suffix) {
+  MR_TRY_ASSIGN(auto renamed, rename_aside(directory.name, suffix, kStraySuffix));
   std::lock_guard lock(body_->mutex);
-  body_->known.erase(directory.topic_partition);
-  return {};
+  if (!directory.is_future) body_->forget(directory.topic_partition);
+  return renamed;
 }
 
 Status LogDirectory::rename_for_deletion(std::string const& name, Uuid suffix) {
-  auto const ending = fmt::format(".{}{}", hex(suffix), kDeleteSuffix);
-  auto const renamed = name.substr(0, kNameBytesMax - ending.size()) + ending;
+  MR_TRY_ASSIGN(auto renamed, rename_aside(name, suffix, kDeleteSuffix));
+  std::lock_guard lock(body_->mutex);
+  body_->deleted_names.push_back(std::move(renamed));
+  return {};
+}
+
+Result<std::string> LogDirectory::rename_aside(std::string const& name, Uuid id, std::string_view suffix) {
+  auto const ending = fmt::format(".{}{}", hex(id), suffix);
+  auto renamed = name.substr(0, kNameBytesMax - ending.size()) + ending;
   auto status = disk_.rename(fmt::format("{}/{}", options_.path, name), fmt::format("{}/{}", options_.path, renamed));
   if (status) status = disk_.sync_directory(options_.path);
   if (!status) {
     if (status.error().kind == ErrorKind::io) mark_offline(status.error().message);
-    return status;
+    return std::move(status).error();
   }
-  std::lock_guard lock(body_->mutex);
-  body_->deleted_names.push_back(renamed);
-  return {};
+  return renamed;
+}
+
+Status LogDirectory::forget_durably(TopicPartition const& partition) {
+  auto const is_stale = [&] {
+    std::lock_guard lock(body_->mutex);
+    return body_->stale.contains(partition);
+  };
+  if (!is_stale()) return {};
+  MR_TRY(write_recovery_points());
+  MR_TRY(write_checkpoints());
+  if (!is_stale()) return {};
+  return Error{ErrorKind::no_space, fmt::format("checkpoints of {} still speak of an older {}-{}", options_.path, partition.topic,
+                                                partition.partition)};
 }
 
 Result<bool> LogDirectory::remove_deleted_step() {
@@ -491,8 +534,10 @@ Status LogDirectory::write_recovery_points() {
   std::lock_guard checkpoint_lock(body_->checkpoint_mutex);
   std::vector<PartitionOffset> points;
   std::vector<RecoveryEntry> side;
+  std::map<TopicPartition, uint8_t> stale;
   {
     std::lock_guard lock(body_->mutex);
+    stale = body_->stale;
     for (auto& [partition, known] : body_->known) {
       if (auto const log = known.log.lock()) {
         auto const flushed = log->body_->flushed();
@@ -506,14 +551,20 @@ Status LogDirectory::write_recovery_points() {
   }
   auto const text = offsets_checkpoint_text(points);
   MR_TRY(write_file(kRecoveryPointsFile, text, body_->last_recovery_points));
+  if (body_->last_recovery_points == text) {
+    std::lock_guard lock(body_->mutex);
+    body_->not_stale(stale, Body::kStaleRecoveryPoint);
+  }
   return write_file(kRecoveryFile, recovery_file_text(side, text), body_->last_recovery);
 }
 
 Status LogDirectory::write_checkpoints() {
   std::lock_guard checkpoint_lock(body_->checkpoint_mutex);
   std::vector<PartitionOffset> starts, marks;
+  std::map<TopicPartition, uint8_t> stale;
   {
     std::lock_guard lock(body_->mutex);
+    stale = body_->stale;
     for (auto& [partition, known] : body_->known) {
       if (known.is_plain) continue;
       bool is_start_needed = known.log_start > Offset(0);
@@ -527,8 +578,14 @@ Status LogDirectory::write_checkpoints() {
       marks.push_back({partition, known.high_watermark});
     }
   }
-  MR_TRY(write_file(kLogStartsFile, offsets_checkpoint_text(starts), body_->last_log_starts));
-  return write_file(kHighWatermarksFile, offsets_checkpoint_text(marks), body_->last_high_watermarks);
+  auto const starts_text = offsets_checkpoint_text(starts);
+  auto const marks_text = offsets_checkpoint_text(marks);
+  MR_TRY(write_file(kLogStartsFile, starts_text, body_->last_log_starts));
+  MR_TRY(write_file(kHighWatermarksFile, marks_text, body_->last_high_watermarks));
+  std::lock_guard lock(body_->mutex);
+  if (body_->last_log_starts == starts_text) body_->not_stale(stale, Body::kStaleLogStart);
+  if (body_->last_high_watermarks == marks_text) body_->not_stale(stale, Body::kStaleHighWatermark);
+  return {};
 }
 
 Status LogDirectory::check_space() {

@@ -178,6 +178,10 @@ Status PartitionLog::Body::open(Start const& start, Wall now) {
     log_start = std::max(start.log_start, segments.front()->base()).value;
     publish();
   }
+  // Synced bytes do not go away by themselves, whole batches at the end included, and no cut leaves a point past the end.
+  if (end() < start.recovery_point) {
+    return Error{ErrorKind::corrupt, fmt::format("ends at offset {}, was synced up to {}", end(), start.recovery_point)};
+  }
   if (Offset(log_start.load()) > end()) MR_TRY(truncate_fully_and_start_at(Offset(log_start.load()), now));
   recovery.were_epochs_rebuilt = recovery.were_epochs_rebuilt && (has_epochs_ || active().size() == 0);
   if (recovery.were_epochs_rebuilt) MR_TRY(rebuild_epochs());

@@ -78,6 +78,7 @@ class LocalNode {
   struct Opened;
 
   void open_directories(Opened& opened);
+  Status check_metadata_log(Opened const& opened) const;
   void on_opened(Opened& opened);
   Status listen();
   void fill_endpoints();

@@ -69,7 +69,8 @@ class PartitionManager {
            metadata::Image const& image);
   void tell_role(PartitionDriver& driver, metadata::PartitionImage const& partition);
   void remove(TopicIdPartition const& id);
-  void remove_strays(metadata::Image const& image);
+  void set_strays_aside(metadata::Image const& image);
+  void set_aside(storage::PartitionDirectory const& entry, storage::LogDirectory& directory);
   storage::LogDirectory* choose_directory(metadata::PartitionImage const& partition);
   void open_next();
   void on_recovered();

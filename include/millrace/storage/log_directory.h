@@ -90,7 +90,8 @@ class LogDirectory {
   // *blocks* Renames the directory to `TOPIC-PARTITION.UUID-delete`, so that it is gone at once, and durably. The log
   // object answers reads that are under way; it must not be appended to any more.
   Status delete_log(PartitionLog& log, Uuid suffix);
-  Status delete_stray(PartitionDirectory const& directory, Uuid suffix);
+  // *blocks* Renames the directory to `TOPIC-PARTITION.UUID-stray` and returns that name: its files stay for the operator.
+  Result<std::string> set_stray_aside(PartitionDirectory const& directory, Uuid suffix);
   // *blocks* Unlinks one renamed directory's files. False: none is left.
   Result<bool> remove_deleted_step();
 
@@ -135,6 +136,9 @@ class LogDirectory {
                                                          Wall now, LogKind kind);
   std::shared_ptr<PartitionLog> adopt(std::shared_ptr<PartitionLog> log);
   Status rename_for_deletion(std::string const& name, Uuid suffix);
+  Result<std::string> rename_aside(std::string const& name, Uuid id, std::string_view suffix);
+  // Before a log of that name is made: no checkpoint file speaks of an older one any more.
+  Status forget_durably(TopicPartition const& partition);
   Status flush(std::span<std::shared_ptr<PartitionLog> const> logs);
   Status write_recovery_points();
   Status write_file(std::string_view name, std::string_view content, std::string& last);
