@@ -12,4 +12,12 @@ add_test(NAME house_symbols_can_fail
 if(TARGET millrace)
   add_test(NAME e2e_kcat COMMAND ${CMAKE_SOURCE_DIR}/tests/e2e/kcat_test.sh)
   set_tests_properties(e2e_kcat PROPERTIES ENVIRONMENT MILLRACE=$<TARGET_FILE:millrace> TIMEOUT 240)
+  # Raw connections, kills and damage that no stock client would make. Each file has more tests than these quick ones.
+  set(e2e_hostile garbage unknown_apis_and_versions lying_counts many_small_requests_pipelined
+    no_answer_without_acknowledgement ends_in_the_middle)
+  set(e2e_damage torn_end missing_bytes_that_were_synced older_topic_of_the_same_name foreign_data killed_again_and_again)
+  foreach(suite hostile damage)
+    add_test(NAME e2e_${suite} COMMAND Python3::Interpreter ${CMAKE_SOURCE_DIR}/tests/e2e/${suite}_test.py ${e2e_${suite}})
+    set_tests_properties(e2e_${suite} PROPERTIES ENVIRONMENT MILLRACE=$<TARGET_FILE:millrace> TIMEOUT 240)
+  endforeach()
 endif()

@@ -328,7 +328,11 @@ void PartitionManager::arm_space_check() {
     if (is_stopping_) return;
     for (auto* directory : directories_) {
       if (directory->is_offline()) continue;
-      env_.pool(directory->path()).run(reactor(), [directory] { static_cast<void>(directory->check_space()); }, [] {});
+      env_.pool(directory->path()).run(reactor(), [directory] { static_cast<void>(directory->check_space()); },
+                                       [this, directory] {
+                                         // What was deleted is needed now, not after its delay.
+                                         if (directory->is_low_on_space()) schedule_unlink(*directory, Duration::zero());
+                                       });
     }
     arm_space_check();
   });
