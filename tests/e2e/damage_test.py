@@ -156,9 +156,10 @@ def foreign_data():
         os.mkdir(f"{broker.data}/lost+found")
         broker.start()
         assert (count_of(broker, 0), count_of(broker, 1)) == (50, 50)
+        wait_until(lambda: not os.path.exists(f"{broker.data}/t-7"))
         aside = glob.glob(f"{broker.data}/t-7.*-stray")
-        assert len(aside) == 1 and batches_end(glob.glob(aside[0] + "/*.log")[0]) > 0 and not os.path.exists(f"{broker.data}/t-7")
-        assert "t-7 in" in broker.tail()
+        assert len(aside) == 1 and batches_end(glob.glob(aside[0] + "/*.log")[0]) > 0
+        wait_until(lambda: "t-7 in" in broker.tail())
         # A second process, another node, another cluster, a lost identity: refused, and nothing is written.
         for settings, why in (({}, "another process holds it"),):
             second = Broker(broker.directory)
@@ -183,6 +184,13 @@ def foreign_data():
         shutil.move(broker.directory / "metadata", broker.data / "__cluster_metadata-0")
         broker.start()
         assert (count_of(broker, 0), count_of(broker, 1)) == (50, 50)
+
+
+def wait_until(condition, timeout=10):
+    end = time.monotonic() + timeout
+    while not condition():
+        assert time.monotonic() < end, "did not come true in time"
+        time.sleep(0.02)
 
 
 def refusal(broker):
