@@ -4,6 +4,7 @@
 
 #include "millrace/broker/fetch_sessions.h"
 #include "millrace/runtime/driver.h"
+#include "millrace/runtime/group_coordinators.h"
 
 namespace millrace::broker {
 
@@ -11,7 +12,11 @@ Broker::Broker(env::Env& env, NodeConfig config, runtime::RunLists& run_lists, r
                runtime::ControllerClient& controller, ImagePtr first_image)
     : config_(std::move(config)),
       fetch_sessions_(std::make_unique<FetchSessions>(static_cast<size_t>(config_.fetch_session_count_max), env.random("fetch sessions"))),
-      services_{env, config_, RoutingTable::product(), run_lists, partitions, controller, *fetch_sessions_} {
+      groups_(std::make_unique<runtime::GroupCoordinators>(
+          env, run_lists, partitions, config_.node_id,
+          runtime::CoordinatorOptions{config_.groups, config_.offsets_commit_timeout})),
+      services_{env,        config_,          RoutingTable::product(), run_lists, partitions,
+                controller, *fetch_sessions_, *groups_} {
   for (size_t i = 0; i <= env.reactor_count(); ++i) {
     auto& reactor = i < env.reactor_count() ? env.reactor(i) : env.control_reactor();
     threads_.push_back(std::make_unique<ThreadState>(reactor, run_lists.of(reactor), first_image));
@@ -19,6 +24,10 @@ Broker::Broker(env::Env& env, NodeConfig config, runtime::RunLists& run_lists, r
 }
 
 Broker::~Broker() = default;
+
+void Broker::on_publication(metadata::Publication const& publication) { groups_->on_publication(publication); }
+
+void Broker::stop_groups() { groups_->resign_all(); }
 
 ThreadState& Broker::thread_of(env::Reactor& reactor) {
   for (auto& thread : threads_) {

@@ -21,9 +21,9 @@ void handle_init_producer_id(ContextPtr context) {
   protocol::InitProducerIdRequest request;
   if (!context->decode(request)) return;
   if (request.transactional_id) {
-    // No coordinator for transactions runs here.
+    // No coordinator for transactions runs here: an error that no client takes for a reason to try again.
     return reply_error(*context, request.transactional_id->empty() ? ErrorCode::invalid_request
-                                                                   : ErrorCode::coordinator_not_available);
+                                                                   : ErrorCode::unsupported_version);
   }
   auto& controller = context->services().controller;
   auto& reactor = context->thread().reactor;

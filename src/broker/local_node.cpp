@@ -140,6 +140,7 @@ void LocalNode::on_opened(Opened& opened) {
                                      std::make_shared<metadata::Image const>());
   auto& publisher = controller_->publisher();
   publisher.subscribe([this](metadata::Publication const& publication) { partitions_->on_publication(publication); });
+  publisher.subscribe([this](metadata::Publication const& publication) { broker_->on_publication(publication); });
   publisher.set_finisher([this](metadata::ImagePtr image, Task done) {
     broker_->publish(std::move(image), env_.control_reactor(), std::move(done));
   });
@@ -225,6 +226,7 @@ void LocalNode::stop(Callback<void(Status)> done) {
 }
 
 void LocalNode::stop_net() {
+  broker_->stop_groups();
   auto& reactor = env_.control_reactor();
   net_->stop(reactor.now() + options_.stop_wait, reactor, [this] { stop_partitions(); });
 }

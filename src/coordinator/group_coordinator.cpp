@@ -144,17 +144,7 @@ void GroupCoordinator::follow(std::string_view group_id) {
 void GroupCoordinator::go_on(ThenReply then, Now, Effects& out) { reply(then.ticket, std::move(then.answer), out); }
 
 void GroupCoordinator::undo(ThenReply then, ErrorCode error, Now, Effects& out) {
-  if (auto* const commit = std::get_if<CommitAnswer>(&then.answer)) {
-    for (auto& one : commit->partitions) {
-      if (one == ErrorCode::none) one = error;
-    }
-  } else if (auto* const offsets = std::get_if<DeleteOffsetsAnswer>(&then.answer)) {
-    *offsets = {error, {}};
-  } else {
-    auto* const deleted = std::get_if<DeleteGroupAnswer>(&then.answer);
-    MR_ASSERT(deleted != nullptr);
-    deleted->error = error;
-  }
+  set_error(then.answer, error);
   reply(then.ticket, std::move(then.answer), out);
 }
 

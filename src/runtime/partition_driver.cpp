@@ -391,6 +391,7 @@ void PartitionDriver::on_written() {
   is_marks_dirty_ = true;
   apply_effects();
   for (auto& accepted : accepted_) {
+    if (!accepted.is_duplicate) accepted.request.sink->on_written(accepted.request.index, accepted.base_offset);
     AppendAnswer const answer{
         ErrorCode::none, accepted.base_offset,
         accepted.is_duplicate ? accepted.duplicate_time_ms : accepted.request.append_time_ms, machine_.log_start_offset()};

@@ -130,6 +130,16 @@ Result<broker::LocalNodeOptions> compose_node(Configuration const& configuration
   out.config.default_replication_factor = narrow<int16_t>(integer("default.replication.factor"));
   out.config.validates_records = configuration.text_or_empty("millrace.produce.validation") == "full";
 
+  auto& groups = out.config.groups;
+  groups.initial_rebalance_delay = from_ms(integer("group.initial.rebalance.delay.ms"));
+  groups.session_timeout_ms_min = narrow<int32_t>(integer("group.min.session.timeout.ms"));
+  groups.session_timeout_ms_max = narrow<int32_t>(integer("group.max.session.timeout.ms"));
+  groups.member_count_max = narrow<int32_t>(integer("group.max.size"));
+  groups.offset_metadata_max = narrow<int32_t>(integer("offset.metadata.max.bytes"));
+  groups.offsets_retention = std::chrono::minutes(integer("offsets.retention.minutes"));
+  groups.offsets_retention_check = from_ms(integer("offsets.retention.check.interval.ms"));
+  out.config.offsets_commit_timeout = from_ms(integer("offsets.commit.timeout.ms"));
+
   out.log_directories = plan.log_directories;
   out.metadata_directory = plan.metadata_directory;
   out.cluster_id = configuration.text_or_empty("millrace.cluster.id");

@@ -67,6 +67,7 @@ class BrokerProcess final : public sim::Process {
 
   void publish(metadata::ImagePtr before, metadata::ImagePtr after) {
     partitions_->on_publication({before, after, metadata::compare_images(*before, *after)});
+    broker_->on_publication({before, after, metadata::compare_images(*before, *after)});
     broker_->publish(after, env_.control_reactor(), [] {});
   }
   void stop(Task done) override {

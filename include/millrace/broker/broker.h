@@ -9,6 +9,10 @@
 #include "millrace/broker/routing.h"
 #include "millrace/net/handler.h"
 
+namespace millrace::metadata {
+struct Publication;
+}
+
 namespace millrace::broker {
 
 class Broker final : public net::Handler {
@@ -23,6 +27,10 @@ class Broker final : public net::Handler {
   int64_t request_bytes_max(net::ConnectionInfo const& connection) const override;
   bool may_overlap(ByteView frame_start) const override;
 
+  // On the control reactor, for each publication, after the partitions and before publish().
+  void on_publication(metadata::Publication const& publication);
+  // On the control reactor: requests that wait for a rebalance are sent away, and no group is coordinated any more.
+  void stop_groups();
   // Gives every thread its copy of `image`; `done` runs on `back` once all have it. Any thread.
   void publish(ImagePtr image, env::Reactor& back, Task done);
 
@@ -37,6 +45,7 @@ class Broker final : public net::Handler {
 
   NodeConfig const config_;
   std::unique_ptr<FetchSessions> fetch_sessions_;
+  std::unique_ptr<runtime::GroupCoordinators> groups_;
   Services services_;
   std::vector<std::unique_ptr<ThreadState>> threads_;
 };

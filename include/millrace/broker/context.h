@@ -17,6 +17,7 @@
 #include "millrace/bytes/arena.h"
 #include "millrace/bytes/codec.h"
 #include "millrace/bytes/shared_bytes.h"
+#include "millrace/coordinator/types.h"
 #include "millrace/env/env.h"
 #include "millrace/env/response.h"
 #include "millrace/net/handler.h"
@@ -29,6 +30,7 @@ namespace millrace::runtime {
 class PartitionManager;
 class ControllerClient;
 class PartitionDriver;
+class GroupCoordinators;
 class RunList;
 class RunLists;
 }  // namespace millrace::runtime
@@ -65,6 +67,8 @@ struct NodeConfig {
   int32_t default_partition_count = 1;            // num.partitions
   int16_t default_replication_factor = 1;         // default.replication.factor
   bool validates_records = true;                  // millrace.produce.validation: records, not header
+  coordinator::GroupConfig groups;
+  Duration offsets_commit_timeout = 5s;           // offsets.commit.timeout.ms
 };
 
 struct ConnectionState;
@@ -98,6 +102,7 @@ struct Services {
   runtime::PartitionManager& partitions;
   runtime::ControllerClient& controller;  // where changes of metadata go; a plain call when it is this process
   FetchSessions& fetch_sessions;
+  runtime::GroupCoordinators& groups;
   Logger& log() const { return env.log(); }
 };
 

@@ -204,6 +204,12 @@ struct DeleteGroupAnswer {
 using Answer = std::variant<JoinAnswer, SyncAnswer, HeartbeatAnswer, LeaveAnswer, CommitAnswer, FetchAnswer,
                             DeleteOffsetsAnswer, ListAnswer, DescribeAnswer, DeleteGroupAnswer>;
 
+// Turns an answer into one that says nothing but `error`; parts that have failed already keep their own.
+void set_error(Answer& answer, ErrorCode error);
+// The answer to `request` when it is not decided at all. Requests only.
+Answer refusal(Event const& request, ErrorCode error);
+void set_ticket(Event& request, Ticket ticket);
+
 struct Reply {
   Ticket ticket{};
   Answer answer;

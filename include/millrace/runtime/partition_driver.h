@@ -39,6 +39,8 @@ struct AppendAnswer {
 class AppendSink {
  public:
   virtual ~AppendSink() = default;
+  // The batch is in the log at that offset, committed or not. Comes before on_answer; never for a refused one.
+  virtual void on_written(uint32_t index, Offset base_offset) { static_cast<void>(index), static_cast<void>(base_offset); }
   // The batch is in the log, or repeats one that is, but its answer has to wait: what follows it may start.
   virtual void on_appended(uint32_t index) = 0;
   // Exactly once.
