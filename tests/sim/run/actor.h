@@ -139,6 +139,7 @@ class Producer final : public Actor {
   uint64_t next_batch_ = 0;
   bool is_draining_ = false;             // nothing is sent until what is in flight is answered
   bool must_start_again_ = false;
+  bool was_refused_ = false;             // a send of this producer id, before it was appended
   bool is_paused_ = false;
   bool is_getting_id_ = false;
   size_t sends_ok_ = 0;

@@ -200,7 +200,10 @@ void Producer::on_answer(uint64_t number, client::Reply<protocol::ProduceRespons
     } else {
       // A broker that restarts remembers each producer's last batch only, as Kafka's snapshots do: a repeated batch
       // before that one is taken for out of order. One that was never sent before must follow what was acknowledged.
-      if (!batch.is_uncertain && run_.on_sequence_lost) run_.on_sequence_lost(batch.partition, batch.base_sequence);
+      // (A send that was refused lets the next ones in before it, since the first of an unknown producer may carry any
+      // sequence number; that too is Kafka's.)
+      bool const is_surprise = !batch.is_uncertain && !was_refused_;
+      if (is_surprise && run_.on_sequence_lost) run_.on_sequence_lost(batch.partition, batch.base_sequence);
       must_start_again_ = true;
     }
   } else if (is_refused_for_now(error)) {
@@ -208,7 +211,7 @@ void Producer::on_answer(uint64_t number, client::Reply<protocol::ProduceRespons
       finish(batch, batch.is_uncertain ? Outcome::unknown : Outcome::failed, -1);
       batches_.erase(found);
     } else {
-      is_draining_ = true;
+      is_draining_ = was_refused_ = true;
     }
     return try_again_later();
   } else if (error == ErrorCode::record_list_too_large) {
@@ -249,6 +252,7 @@ void Producer::start_again() {
   }
   batches_.clear();
   producer_id_ = kNoProducerId;
+  was_refused_ = false;
   std::fill(next_sequence_.begin(), next_sequence_.end(), 0);
   if (is_connected()) get_producer_id();
 }
