@@ -54,12 +54,7 @@ ServerConnection::ServerConnection(std::unique_ptr<env::Connection> connection, 
       settings_(settings), counters_(counters), link_(std::make_shared<Link>(connection_->reactor(), this)),
       reader_(std::move(pool)) {}
 
-ServerConnection::~ServerConnection() {
-  link_->connection = nullptr;
-  // A node that crashed drops its connections without an end. What the handler keeps for this one may hold the
-  // connection's own state, so it must be told here too.
-  if (!is_finished_) handler_.on_connection_closed(*info_);
-}
+ServerConnection::~ServerConnection() { link_->connection = nullptr; }
 
 void ServerConnection::start() {
   last_active_ = link_->reactor.now();
