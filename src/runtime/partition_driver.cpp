@@ -236,7 +236,9 @@ void PartitionDriver::delete_records(Offset before, Callback<void(ErrorCode, Off
 
 bool PartitionDriver::take_requests_locked() {
   if (is_written_) return true;
-  if (queued_.empty() || is_log_busy_.load(std::memory_order_relaxed)) return false;
+  if (is_log_busy_.load(std::memory_order_relaxed)) return false;
+  if (!gathered_.empty()) return true;
+  if (queued_.empty()) return false;
   if (queued_bytes_ <= kGatheredBytesMax) {
     gathered_.swap(queued_);
     queued_bytes_ = 0;
@@ -265,6 +267,8 @@ size_t PartitionDriver::run_requests() {
     on_written();
     return count;
   }
+  // An event of this round has taken the log: what was gathered stays until it is free.
+  if (is_log_busy_.load(std::memory_order_relaxed)) return 0;
   auto const count = gathered_.size();
   write_gathered();
   return count;
@@ -280,6 +284,7 @@ void PartitionDriver::refuse(AppendRequest& request, ErrorCode error) {
 }
 
 void PartitionDriver::write_gathered() {
+  MR_ASSERT(!is_log_busy_.load(std::memory_order_relaxed));
   accepted_.clear();
   pieces_.clear();
   auto next_offset = end_.offset;
@@ -584,6 +589,7 @@ void PartitionDriver::log_is_free() {
 }
 
 void PartitionDriver::run_log_job(Task job, Task done) {
+  MR_ASSERT(!is_log_busy_.load(std::memory_order_relaxed));
   is_log_busy_.store(true, std::memory_order_relaxed);
   auto finished = std::make_shared<Task>(std::move(done));
   pool_->run(here().reactor(), std::move(job),

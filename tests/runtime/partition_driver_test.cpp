@@ -1,0 +1,112 @@
+// The partition's driver with its log on a simulated disk: one user of the log at a time, and what an answer waits for.
+#include "millrace/runtime/partition_driver.h"
+
+#include <gtest/gtest.h>
+
+#include "millrace/record/builder.h"
+#include "sim/node.h"
+#include "sim/world.h"
+
+namespace millrace::runtime {
+namespace {
+
+using namespace std::chrono_literals;
+
+class Sink final : public AppendSink {
+ public:
+  explicit Sink(std::vector<std::string>& log) : log_(log) {}
+  std::vector<std::byte>& keep(std::vector<std::byte> bytes) { return kept_.emplace_back(std::move(bytes)); }
+  void on_appended(uint32_t) override {}
+  void on_answer(uint32_t index, AppendAnswer const& answer) override {
+    log_.push_back(fmt::format("{}: {} at {}", index, static_cast<int>(answer.error), answer.base_offset));
+  }
+
+ private:
+  std::vector<std::string>& log_;
+  std::deque<std::vector<std::byte>> kept_;
+};
+
+// One leader of epoch 0, alone.
+struct Node final : sim::Process {
+  Node(sim::NodeEnv& env, TopicConfig const& config) : lists(env), files(env.disk(), 32) {
+    storage::LogDirectoryOptions options;
+    options.path = "/data";
+    options.cluster_id = "cluster";
+    options.node_id = BrokerId(1);
+    options.fresh_directory_id.bytes.fill(7);
+    options.boot_id = env.boot_id();
+    options.low_space_bytes = 0;
+    directory = *storage::LogDirectory::open(env.disk(), files, options);
+    TopicId id;
+    id.bytes.fill(3);
+    PartitionIdentity identity{{id, 0}, {"orders", 0}, "orders-0"};
+    driver = std::make_shared<PartitionDriver>(env, identity, std::make_shared<TopicConfig const>(config));
+    driver->open(*directory->create_log(identity.name, id, config.log, Wall{0}), here());
+    replication::BecomeLeader event;
+    event.epoch = LeaderEpoch(0);
+    event.self = BrokerId(1);
+    event.replicas = event.in_sync_replicas = {BrokerId(1)};
+    driver->lead(std::move(event), here());
+  }
+  ~Node() override { driver->abandon(); }
+  RunList& here() { return lists.control(); }
+
+  void append(std::shared_ptr<Sink> const& sink, uint32_t index, bool wants_all_replicas = true) {
+    record::BatchBuilder builder(record::BatchOptions{});
+    auto const value = fmt::format("value {}", index);
+    record::NewRecord record;
+    record.value = as_bytes(value);
+    builder.append(record);
+    driver->append({.sink = sink,
+                    .index = index,
+                    .batch = MutableByteView(sink->keep(builder.build())),
+                    .wants_all_replicas = wants_all_replicas},
+                   here());
+  }
+
+  RunLists lists;
+  storage::FileCache files;
+  std::unique_ptr<storage::LogDirectory> directory;
+  std::shared_ptr<PartitionDriver> driver;
+};
+
+class PartitionDrivers : public testing::Test {
+ protected:
+  sim::World world{{.seed = 1, .has_chaos = false}};
+  sim::Machine& machine = world.add_machine("a");
+  TopicConfig config;
+  std::vector<std::string> log;
+
+  Node& start() {
+    machine.start([this](sim::NodeEnv& env) { return std::make_unique<Node>(env, config); });
+    world.run_for(1s);
+    return static_cast<Node&>(*machine.process());
+  }
+  void on_node(Task task) { machine.node()->sim_control().post(std::move(task)); }
+};
+
+}  // namespace
+
+// The deletion is an event and the append a request of the same round: the append must wait until the log is free, or
+// two threads write the same log, and the end of the one counts as the end of the other.
+TEST_F(PartitionDrivers, an_append_of_the_round_in_which_a_job_takes_the_log_waits_for_it) {
+  auto& node = start();
+  auto const sink = std::make_shared<Sink>(log);
+  on_node([&] { node.append(sink, 0); });
+  world.run_for(1s);
+  on_node([&] {
+    node.driver->delete_records(
+        Offset(1),
+        [this](ErrorCode error, Offset start) {
+          log.push_back(fmt::format("deleted: {} to {}", static_cast<int>(error), start));
+        },
+        node.here());
+    node.append(sink, 1);
+    node.here().reactor().post([&] { node.append(sink, 2); });
+  });
+  world.run_for(1s);
+  EXPECT_EQ(log, (std::vector<std::string>{"0: 0 at 0", "deleted: 0 to 1", "1: 0 at 1", "2: 0 at 2"}));
+  EXPECT_EQ(node.driver->marks().high_watermark.offset, Offset(3));
+}
+
+}  // namespace millrace::runtime
