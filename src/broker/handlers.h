@@ -35,5 +35,6 @@ void handle_unregister_broker(ContextPtr context);
 void handle_allocate_producer_ids(ContextPtr context);
 void handle_describe_producers(ContextPtr context);
 void handle_describe_topic_partitions(ContextPtr context);
+void handle_describe_configs(ContextPtr context);
 
 }  // namespace millrace::broker

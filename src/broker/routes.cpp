@@ -26,6 +26,7 @@ constexpr Route kRoutes[] = {
     {ApiKey::delete_records, handle_delete_records},
     {ApiKey::init_producer_id, handle_init_producer_id},
     {ApiKey::offset_for_leader_epoch, handle_offset_for_leader_epoch},
+    {ApiKey::describe_configs, handle_describe_configs},
     {ApiKey::create_partitions, handle_create_partitions},
     {ApiKey::delete_groups, handle_delete_groups},
     {ApiKey::offset_delete, handle_offset_delete},

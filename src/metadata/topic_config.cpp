@@ -95,18 +95,6 @@ std::string_view trim(std::string_view text) {
   return text;
 }
 
-// Items between commas, trimmed; an empty text has none.
-std::vector<std::string_view> split_list(std::string_view text) {
-  std::vector<std::string_view> out;
-  if (trim(text).empty()) return out;
-  while (true) {
-    auto const comma = text.find(',');
-    out.push_back(trim(text.substr(0, comma)));
-    if (comma == std::string_view::npos) return out;
-    text.remove_prefix(comma + 1);
-  }
-}
-
 bool is_one_of(std::string_view value, std::string_view allowed) {
   auto const values = split_list(allowed);
   return std::find(values.begin(), values.end(), value) != values.end();
@@ -173,24 +161,6 @@ std::optional<std::string> check_list(TopicSetting const& setting, std::string_v
   return std::nullopt;
 }
 
-// "log.retention.minutes (*60000)" -> name and factor.
-struct Synonym {
-  std::string_view name;
-  int64_t factor = 1;
-};
-std::vector<Synonym> synonyms(std::string_view text) {
-  std::vector<Synonym> out;
-  for (auto item : split_list(text)) {
-    Synonym synonym{item, 1};
-    if (auto const open = item.find(" (*"); open != std::string_view::npos) {
-      synonym.name = item.substr(0, open);
-      parse_whole(item.substr(open + 3, item.size() - open - 4), synonym.factor);
-    }
-    out.push_back(synonym);
-  }
-  return out;
-}
-
 std::string scaled(std::string const& value, int64_t factor) {
   int64_t number = 0;
   if (factor == 1 || !parse_whole(std::string_view(value), number) || number < 0) return value;
@@ -199,6 +169,31 @@ std::string scaled(std::string const& value, int64_t factor) {
 }
 
 }  // namespace
+
+std::vector<std::string_view> split_list(std::string_view text) {
+  std::vector<std::string_view> out;
+  if (trim(text).empty()) return out;
+  while (true) {
+    auto const comma = text.find(',');
+    out.push_back(trim(text.substr(0, comma)));
+    if (comma == std::string_view::npos) return out;
+    text.remove_prefix(comma + 1);
+  }
+}
+
+// From "log.retention.minutes (*60000)" and the like.
+std::vector<BrokerKey> broker_keys_of(TopicSetting const& setting) {
+  std::vector<BrokerKey> out;
+  for (auto item : split_list(setting.broker_synonyms)) {
+    BrokerKey key{item, 1};
+    if (auto const open = item.find(" (*"); open != std::string_view::npos) {
+      key.name = item.substr(0, open);
+      parse_whole(item.substr(open + 3, item.size() - open - 4), key.factor);
+    }
+    out.push_back(key);
+  }
+  return out;
+}
 
 std::span<TopicSetting const> topic_settings() { return kSettings; }
 
@@ -272,7 +267,7 @@ EffectiveConfig effective_topic_config(Image const& image, BrokerId node, Static
   if (own != nullptr) {
     if (auto const* value = own->find(setting.name)) return {*value, ConfigSource::topic};
   }
-  auto const broker_keys = synonyms(setting.broker_synonyms);
+  auto const broker_keys = broker_keys_of(setting);
   auto const* of_node = image.find_configs(ConfigResourceType::broker, fmt::format("{}", node));
   auto const* of_cluster = image.find_configs(ConfigResourceType::broker, "");
   for (auto const& [set, source] : {std::pair{of_node, ConfigSource::dynamic_broker},

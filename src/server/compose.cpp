@@ -71,6 +71,42 @@ metadata::StaticConfigs statics_of(Configuration const& configuration) {
   return statics;
 }
 
+// What is in force although no file says so.
+metadata::StaticConfigs with_derived(metadata::StaticConfigs statics, NodeOptions const& plan) {
+  auto const id = fmt::format("{}", plan.node_id);
+  statics.emplace("node.id", id);
+  statics.emplace("broker.id", id);
+  statics.emplace("process.roles", "broker,controller");
+  statics.emplace("log.dirs", fmt::format("{}", fmt::join(plan.log_directories, ",")));
+  return statics;
+}
+
+metadata::UpdateMode update_mode_of(Setting const& setting) {
+  if (setting.change == SettingChange::restart) return metadata::UpdateMode::read_only;
+  constexpr std::string_view kOfOneBroker[] = {"cordoned.log.dirs", "listener.security.protocol.map", "listeners",
+                                               "principal.builder.class"};
+  bool const is_of_one_broker = setting.name.starts_with("ssl.") || setting.name.starts_with("sasl.") ||
+                                std::ranges::find(kOfOneBroker, setting.name) != std::end(kOfOneBroker);
+  return is_of_one_broker ? metadata::UpdateMode::per_broker : metadata::UpdateMode::cluster_wide;
+}
+
+std::shared_ptr<metadata::BrokerSettings const> broker_settings() {
+  auto out = std::make_shared<metadata::BrokerSettings>();
+  for (auto const* known : known_settings()) {
+    auto const& setting = known->setting;
+    out->all.push_back({.name = setting.name,
+                        .type = setting.type,
+                        .default_text = known->has(kUnset) ? std::nullopt : std::optional(setting.default_text),
+                        .update_mode = update_mode_of(setting),
+                        .is_internal = known->has(kInternal),
+                        .documentation = setting.sentence});
+  }
+  out->check = [](metadata::BrokerSetting const& setting, std::string_view value) {
+    return check_value(*find_setting(setting.name), value);
+  };
+  return out;
+}
+
 runtime::TopicConfig topic_defaults(NodeOptions const& plan, metadata::StaticConfigs const& statics) {
   metadata::Image const nothing;
   runtime::TopicConfig defaults;
@@ -120,6 +156,8 @@ Result<broker::LocalNodeOptions> compose_node(Configuration const& configuration
 
   auto const statics = statics_of(configuration);
   out.config.node_id = plan.node_id;
+  out.config.statics = with_derived(statics, plan);
+  out.config.settings = broker_settings();
   out.config.rack = configuration.text_or_empty("broker.rack");
   out.config.request_bytes_max = integer("socket.request.max.bytes");
   out.config.fetch_bytes_max = narrow<int32_t>(integer("fetch.max.bytes"));

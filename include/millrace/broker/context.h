@@ -25,6 +25,7 @@
 
 namespace millrace::metadata {
 class Image;
+struct BrokerSettings;
 }
 namespace millrace::runtime {
 class PartitionManager;
@@ -69,6 +70,10 @@ struct NodeConfig {
   bool validates_records = true;                  // millrace.produce.validation: records, not header
   coordinator::GroupConfig groups;
   Duration offsets_commit_timeout = 5s;           // offsets.commit.timeout.ms
+  std::map<std::string, std::string, std::less<>> statics;            // the keys that were set in the node's file
+  std::shared_ptr<metadata::BrokerSettings const> settings = no_settings();  // the keys that there are
+
+  static std::shared_ptr<metadata::BrokerSettings const> no_settings();
 };
 
 struct ConnectionState;

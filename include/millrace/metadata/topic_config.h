@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "millrace/base/setting.h"
+#include "millrace/metadata/broker_settings.h"
 #include "millrace/metadata/image.h"
 
 namespace millrace::metadata {
@@ -31,17 +32,31 @@ struct TopicSetting {
 std::span<TopicSetting const> topic_settings();
 TopicSetting const* find_topic_setting(std::string_view name);
 
+// A broker key that gives a topic's default, and what its value is multiplied by.
+struct BrokerKey {
+  std::string_view name;
+  int64_t factor = 1;
+};
+std::vector<BrokerKey> broker_keys_of(TopicSetting const& setting);
+
+// Items between commas, trimmed; an empty text has none.
+std::vector<std::string_view> split_list(std::string_view text);
+
 // Null when the value is good, else Kafka's message.
 std::optional<std::string> check_topic_value(TopicSetting const& setting, std::string_view value);
 // One topic's whole set: unknown names, values, and rules between keys. Null when good, else Kafka's message.
 std::optional<std::string> check_topic_configs(std::map<std::string, std::string> const& configs);
 
-// The broker keys that were set in the node's file, by Kafka's name.
-using StaticConfigs = std::map<std::string, std::string, std::less<>>;
-
 // Numbers of DescribeConfigs.
 enum class ConfigSource : int8_t {
-  topic = 1, dynamic_broker = 2, dynamic_default_broker = 3, static_broker = 4, default_value = 5,
+  topic = 1,
+  dynamic_broker = 2,
+  dynamic_default_broker = 3,
+  static_broker = 4,
+  default_value = 5,
+  logger = 6,
+  client_metrics = 7,
+  group = 8,
 };
 
 struct EffectiveConfig {
