@@ -4,6 +4,7 @@
 #include <mutex>
 #include <set>
 
+#include "append_times.h"
 #include "millrace/storage/log_directory.h"
 #include "millrace/storage/partition_log.h"
 #include "recovery_file.h"
@@ -58,6 +59,9 @@ class PartitionLog::Body {
   void mark_dirty();
   // Appends to the side file what the index files of a closed segment hold.
   Status save_index_checks(Segment const& segment);
+  // The side file is a hint: that there is no room for it is no error.
+  Status save_append_times();
+  std::optional<int64_t> append_time_ms(Offset offset);
   Status write_producer_snapshot(Offset at, std::string_view content);
   Result<Offset> sync();
   // Three steps, each with io_mutex held; between them the file system is synced, without it.
@@ -113,6 +117,7 @@ class PartitionLog::Body {
   LeaderEpochs epochs;                             // runner writes under state_mutex
   ProducerState producers;                         // runner writes under state_mutex
   std::set<Offset> snapshots;                      // io_mutex
+  AppendTimes append_times;
   std::optional<FlushTarget> closing;              // io_mutex; of close_cleanly()
   uint64_t cut_count = 0;                          // io_mutex; truncations so far
   std::atomic<int64_t> end_offset{0};
@@ -130,6 +135,7 @@ class PartitionLog::Body {
   int64_t snapshot_position = 0;                   // log position of the newest producer snapshot; state_mutex
 
  private:
+  bool covers(AppendTimes::Covered const& covered) const;
   bool is_roll_due(BatchHead const& head, int64_t gathered_bytes, std::optional<int64_t> first_timestamp,
                    Wall now) const;
   int64_t jitter_ms() const;

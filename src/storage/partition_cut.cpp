@@ -56,6 +56,9 @@ Status PartitionLog::Body::truncate_to(Offset offset) {
     }
     auto& last = active();
     MR_TRY_ASSIGN(auto const located, last.locate(offset, Position(last.size()), env::Wait::yes));
+    if (kind == LogKind::partition) {
+      MR_TRY(append_times.truncate_to({offset, last.base(), located.position.value}));
+    }
     // Readers stop first.
     publish();
     for (auto const& segment : removed) {
@@ -107,6 +110,7 @@ Status PartitionLog::Body::truncate_fully_and_start_at(Offset offset, Wall now) 
       MR_TRY(directory.disk().sync_directory(path()));
     }
     MR_TRY(remove_snapshots_past(Offset(-1)));
+    if (kind == LogKind::partition) MR_TRY(append_times.truncate_fully());
     MR_TRY_ASSIGN(auto segment, Segment::create(directory.files(), path(), offset, position, rules(), now));
     segments.push_back(std::move(segment));
     publish();
@@ -238,6 +242,12 @@ Result<RetentionResult> PartitionLog::Body::apply_retention(Wall now, Offset mar
   std::lock_guard lock(io_mutex);
   MR_TRY_ASSIGN(result.files, take_front(count, result));
   advance_log_start(segments.front()->base());
+  if (kind == LogKind::partition) {
+    if (auto trimmed = append_times.trim(segments.front()->base());
+        !trimmed && trimmed.error().kind != ErrorKind::no_space) {
+      return failed(std::move(trimmed).error(), "trim the append times of");
+    }
+  }
   result.log_start = Offset(log_start.load());
   mark_dirty();
   return result;

@@ -19,7 +19,8 @@ PartitionLog::Body::Body(LogDirectory& owner, std::string directory_name, TopicP
       partition(std::move(tp)),
       topic_id(id),
       kind(log_kind),
-      config(log_config) {}
+      config(log_config),
+      append_times(owner.disk(), path(kAppendTimesFile), id, [this](auto const& covered) { return covers(covered); }) {}
 
 Error PartitionLog::Body::offline_error() const {
   return {ErrorKind::io, fmt::format("log directory {} is offline: {}", directory.path(), directory.offline_reason())};
@@ -163,6 +164,7 @@ Result<Appended> PartitionLog::Body::append(std::span<ByteView const> batches, W
       status = std::move(written);
       break;
     }
+    append_times.note(heads_[i].base_offset, now);
     std::lock_guard lock(state_mutex);
     auto at = Position(segment.size());
     for (size_t k = i; k < i + count; ++k) {
@@ -242,6 +244,53 @@ Status PartitionLog::Body::save_index_checks(Segment const& segment) {
   return {};
 }
 
+Status PartitionLog::Body::save_append_times() {
+  AppendTimes::Covered covered;
+  {
+    std::lock_guard state(state_mutex);
+    auto const& last = *published->all().back();
+    covered = {end(), last.base(), last.size()};
+  }
+  auto saved = append_times.save(covered);
+  if (!saved && saved.error().kind == ErrorKind::no_space) return {};
+  return saved;
+}
+
+// Whether the segment that the file names ends a batch where the file says.
+bool PartitionLog::Body::covers(AppendTimes::Covered const& covered) const {
+  auto const list = [&] {
+    std::lock_guard lock(state_mutex);
+    return published;
+  }();
+  auto const i = list->find(covered.base);
+  if (!i || list->all()[*i]->base() != covered.base) return false;
+  auto& segment = *list->all()[*i];
+  auto const located = segment.locate(covered.end, Position(segment.size()), env::Wait::yes);
+  return located && located->position == Position(covered.bytes);
+}
+
+// Where the side file is silent, the batch's own time serves, within what is known.
+std::optional<int64_t> PartitionLog::Body::append_time_ms(Offset offset) {
+  if (offset >= end() || !usable()) return std::nullopt;
+  auto const found = append_times.find(offset);
+  if (found.time_ms >= 0) return found.time_ms;
+  auto const list = [&] {
+    std::lock_guard lock(state_mutex);
+    return published;
+  }();
+  for (auto i = list->find(offset).value_or(0); i < list->all().size(); ++i) {
+    auto& segment = *list->all()[i];
+    auto head = segment.head_at(offset);
+    if (!head || !*head) continue;
+    auto time = (*head)->max_timestamp_ms;
+    auto latest = found.latest_ms >= 0 ? found.latest_ms : segment.touched_ms();
+    if (latest < found.earliest_ms) latest = std::max(time, found.earliest_ms);  // a copy's file time says nothing
+    if (time < 0 || time > latest) time = latest;
+    return std::max(time, found.earliest_ms);
+  }
+  return std::nullopt;
+}
+
 Status PartitionLog::Body::write_producer_snapshot(Offset at, std::string_view content) {
   MR_TRY_ASSIGN(auto file,
                 directory.disk().open(path(offset_file_stem(at) + ".snapshot"), env::OpenMode::create_empty));
@@ -313,6 +362,7 @@ Result<FlushTarget> PartitionLog::Body::begin_flush() {
     return published->all().back();
   }();
   MR_TRY(segment->save_indexes());
+  if (kind == LogKind::partition && append_times.wants_save()) MR_TRY(save_append_times());
   target.indexes = segment->saved_indexes();
   return target;
 }
@@ -367,6 +417,7 @@ Status PartitionLog::Body::close_cleanly() {
   }
   MR_TRY(checked(active().trim_preallocation(), "trim"));
   if (active().size() > 0) MR_TRY(checked(save_index_checks(active()), "save the checksums of"));
+  if (kind == LogKind::partition) MR_TRY(checked(save_append_times(), "save the append times of"));
   if (kind == LogKind::partition && end().value > 0 && (snapshots.empty() || *snapshots.rbegin() < end())) {
     MR_TRY(checked(write_producer_snapshot(end(), producers.snapshot()), "save the producers of"));
   }
@@ -418,6 +469,7 @@ int64_t PartitionLog::largest_timestamp_ms() const {
   auto const largest = body_->active().largest_timestamp();
   return largest ? largest->timestamp_ms : record::kNoTimestamp;
 }
+std::optional<int64_t> PartitionLog::append_time_ms(Offset offset) const { return body_->append_time_ms(offset); }
 ReadView PartitionLog::view() const {
   std::lock_guard lock(body_->state_mutex);
   return ReadView(body_->published);

@@ -182,6 +182,7 @@ Status PartitionLog::Body::open(Start const& start, Wall now) {
   if (end() < start.recovery_point) {
     return Error{ErrorKind::corrupt, fmt::format("ends at offset {}, was synced up to {}", end(), start.recovery_point)};
   }
+  append_times.start_at(end());
   if (Offset(log_start.load()) > end()) MR_TRY(truncate_fully_and_start_at(Offset(log_start.load()), now));
   recovery.were_epochs_rebuilt = recovery.were_epochs_rebuilt && (has_epochs_ || active().size() == 0);
   if (recovery.were_epochs_rebuilt) MR_TRY(rebuild_epochs());

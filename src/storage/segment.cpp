@@ -672,6 +672,17 @@ Result<Segment::Located> Segment::locate(Offset offset, Position limit, env::Wai
   }
 }
 
+Result<std::optional<BatchHead>> Segment::head_at(Offset offset) {
+  auto const limit = Position(size());
+  MR_TRY_ASSIGN(auto const located, locate(offset, limit, env::Wait::yes));
+  if (located.is_past_end) return std::optional<BatchHead>();
+  MR_TRY_ASSIGN(auto file, file_.acquire());
+  BatchScanner scanner(*file, located.position, limit, 512);
+  BatchHead head;
+  MR_TRY(scanner.next(head));
+  return std::optional(head);
+}
+
 // Reads what the request wants from the index entry on and finds the batch in those bytes. The entry is at most the
 // index interval before it, so nearly always one read serves.
 Result<Segment::Piece> Segment::read_from_hint(env::File& file, Hint const& hint, ReadRequest const& request,

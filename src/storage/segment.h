@@ -217,6 +217,8 @@ class Segment : public std::enable_shared_from_this<Segment> {
     int64_t batch_bytes = 0;   // of the batch found
   };
   Result<Located> locate(Offset offset, Position limit, env::Wait wait);
+  // *blocks* The first batch that ends at or past `offset`; none: there is no such batch.
+  Result<std::optional<BatchHead>> head_at(Offset offset);
   // none: no batch at or past request.from below the limit.
   Result<std::optional<ReadResult>> read(ReadRequest const& request, Position limit);
   // *blocks* The largest timestamp and the last offset of its batch; -1 none.

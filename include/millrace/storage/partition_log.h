@@ -81,6 +81,9 @@ class PartitionLog {
   size_t segment_count() const;          // any thread
   int64_t largest_timestamp_ms() const;  // of the active segment; -1 none
   ReadView view() const;                 // any thread
+  // *blocks* Any thread. When the record at `offset` was appended to this replica: right to a second while the side
+  // file knows it, otherwise what its batch says. None: there is no such record.
+  std::optional<int64_t> append_time_ms(Offset offset) const;
   LogConfig const& config() const;
   void set_config(LogConfig const& config);
 
