@@ -2,6 +2,8 @@
 
 #include <charconv>
 
+#include "client_properties.h"
+
 namespace millrace::cli {
 namespace {
 
@@ -37,7 +39,8 @@ Result<std::pair<std::string, uint16_t>> parse_server(std::string_view text) {
 
 }  // namespace
 
-Result<std::unique_ptr<Cluster>> Cluster::connect(ClusterOptions const& options) {
+Result<std::unique_ptr<Cluster>> Cluster::connect(ClusterOptions const& given) {
+  MR_TRY_ASSIGN(auto const options, with_client_properties(given));
   std::vector<std::pair<std::string, uint16_t>> servers;
   std::string_view rest = options.bootstrap;
   while (!rest.empty()) {
@@ -90,6 +93,7 @@ void Cluster::pause(Duration duration) {
 Result<std::shared_ptr<client::Connection>> Cluster::open(std::string const& host, uint16_t port) {
   std::promise<Result<std::shared_ptr<client::Connection>>> promise;
   client::Options options;
+  options.client_id = options_.client_id;
   options.request_timeout = from_ms(options_.timeout_ms);
   auto& reactor = env_->reactor(0);
   reactor.post([&] {
@@ -100,6 +104,7 @@ Result<std::shared_ptr<client::Connection>> Cluster::open(std::string const& hos
 }
 
 Result<std::shared_ptr<client::Connection>> Cluster::connection_to(int32_t node) {
+  if (node == kAnyNode) return bootstrap_;
   if (auto const found = connections_.find(node); found != connections_.end()) return found->second;
   auto const address = addresses_.find(node);
   if (address == addresses_.end()) {
@@ -117,11 +122,27 @@ Result<client::Reply<protocol::MetadataResponse>> Cluster::metadata(
   request.allow_auto_topic_creation = false;
   auto reply = call<protocol::MetadataResponse>(request);
   if (reply) {
-    for (auto const& broker : reply->message.brokers) {
-      addresses_[broker.node_id] = {std::string(broker.host), static_cast<uint16_t>(broker.port)};
-    }
+    for (auto const& broker : reply->message.brokers) remember(broker.node_id, broker.host, broker.port);
+    controller_ = reply->message.controller_id < 0 ? kAnyNode : reply->message.controller_id;
   }
   return reply;
+}
+
+void Cluster::remember(int32_t node, std::string_view host, int32_t port) {
+  addresses_[node] = {std::string(host), static_cast<uint16_t>(port)};
+}
+
+Result<int32_t> Cluster::controller() {
+  if (!controller_) MR_TRY(metadata({}));
+  return addresses_.contains(*controller_) ? *controller_ : kAnyNode;
+}
+
+Result<std::vector<int32_t>> Cluster::nodes() {
+  MR_TRY_ASSIGN(auto const reply, metadata({}));
+  std::vector<int32_t> nodes;
+  for (auto const& broker : reply.message.brokers) nodes.push_back(broker.node_id);
+  std::sort(nodes.begin(), nodes.end());
+  return nodes;
 }
 
 Result<client::Reply<protocol::MetadataResponse>> Cluster::metadata_of(std::string_view topic) {

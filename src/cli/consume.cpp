@@ -1,8 +1,6 @@
 #include <charconv>
 #include <cstdio>
 
-#include <nlohmann/json.hpp>
-
 #include "cluster.h"
 #include "millrace/bytes/text.h"
 #include "millrace/protocol/api/fetch.h"
@@ -212,16 +210,16 @@ class Reader {
     auto const text = [](std::optional<ByteView> const& bytes) { return bytes ? as_text(*bytes) : std::string_view(); };
     if (options_.cluster.as_json) {
       auto const json = [&](std::optional<ByteView> const& bytes) {
-        return bytes ? nlohmann::ordered_json(as_text(*bytes)) : nlohmann::ordered_json();
+        return bytes ? Json(as_text(*bytes)) : Json();
       };
-      auto headers = nlohmann::ordered_json::array();
+      auto headers = Json::array();
       record::HeaderReader reader(record);
       record::HeaderView header;
-      while (reader.next(header)) headers.push_back({header.key, json(header.value)});
-      nlohmann::ordered_json const line{{"topic", options_.topic}, {"partition", partition}, {"offset", record.offset.value},
-                                        {"timestamp", record.timestamp}, {"key", json(record.key)},
-                                        {"value", json(record.value)}, {"headers", headers}};
-      fmt::print("{}\n", line.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
+      while (reader.next(header)) headers.add(Json::array().add(header.key).add(json(header.value)));
+      auto const line = Json::object({{"topic", options_.topic}, {"partition", partition}, {"offset", record.offset.value},
+                                      {"timestamp", record.timestamp}, {"key", json(record.key)},
+                                      {"value", json(record.value)}, {"headers", headers}});
+      fmt::print("{}\n", line.line());
       return;
     }
     // Written as they are: values may be binary.

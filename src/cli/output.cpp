@@ -22,19 +22,47 @@ void Table::print() const {
   for (auto const& row : rows_) line(row);
 }
 
+void print_json(Json const& document) { fmt::print("{}\n", document.text()); }
+
+void Outcomes::done(std::string_view name, std::string_view verb) {
+  if (as_json_) list_.add(Json::object({{"name", name}, {"ok", true}, {"outcome", verb}}));
+  else fmt::print("{} {}\n", verb, name);
+}
+
+void Outcomes::failed(std::string_view name, ErrorCode code, std::optional<std::string_view> message) {
+  is_ok_ = false;
+  if (as_json_) list_.add(Json::object({{"name", name}, {"ok", false}, {"error", error_json(code, message)}}));
+  else print_error(fmt::format("{}: {}", name, error_text(code, message)), remedy_for(code));
+}
+
+int Outcomes::finish() {
+  if (as_json_) print_json(list_);
+  return is_ok_ ? kOk : kFailed;
+}
+
+Json error_json(ErrorCode code, std::optional<std::string_view> message) {
+  return Json::object({{"name", error_name(code)}, {"code", static_cast<int16_t>(code)}, {"message", message}});
+}
+
 void print_error(std::string_view what, std::string_view remedy) {
+  std::fflush(stdout);  // where both go to one place, what was said before stands before
   fmt::print(stderr, "millrace: {}\n", what);
   if (!remedy.empty()) fmt::print(stderr, "  {}\n", remedy);
 }
 
-int report(Error const& error, ClusterOptions const& cluster) {
+void print_note(std::string_view text) {
+  std::fflush(stdout);
+  fmt::print(stderr, "{}\n", text);
+}
+
+int report(Error const& error, ClusterOptions const&) {
   switch (error.kind) {
     case ErrorKind::invalid:
       print_error(error.message);
       return kUsage;
     case ErrorKind::cancelled:
     case ErrorKind::io:
-      print_error(error.message, fmt::format("Is a broker running at {}? Name another with --bootstrap HOST:PORT.", cluster.bootstrap));
+      print_error(error.message, "Is a broker running there? Name another with --bootstrap HOST:PORT or MILLRACE_BOOTSTRAP.");
       return kUnreachable;
     default:
       print_error(error.message);
@@ -58,6 +86,15 @@ std::string_view remedy_for(ErrorCode code) {
     case ErrorCode::not_enough_replicas: return "Too few replicas are in sync; bring brokers back or lower min.insync.replicas.";
     case ErrorCode::topic_authorization_failed:
     case ErrorCode::cluster_authorization_failed: return "This principal lacks the right; ask an administrator for an ACL.";
+    case ErrorCode::group_id_not_found: return "See `millrace group list`.";
+    case ErrorCode::non_empty_group: return "It has members; stop its consumers first. See `millrace group describe --members`.";
+    case ErrorCode::group_subscribed_to_topic: return "Members of the group read this topic; stop them first.";
+    case ErrorCode::group_authorization_failed: return "This principal lacks the right; ask an administrator for an ACL.";
+    case ErrorCode::coordinator_not_available: return "The broker that keeps this group's offsets is away; see `millrace topic describe __consumer_offsets`.";
+    case ErrorCode::leader_not_available: return "No live broker can lead the partition; see `millrace topic describe` and `millrace cluster nodes`.";
+    case ErrorCode::invalid_partitions: return "A topic can only get more partitions than it has; see `millrace topic describe`.";
+    case ErrorCode::not_controller: return "The controller has just moved; try again.";
+    case ErrorCode::request_timed_out: return "The change may still happen; look before trying again, or raise --timeout-ms.";
     case ErrorCode::offset_out_of_range: return "The offset was removed by retention or is not written yet; use --from earliest or latest.";
     default: return {};
   }

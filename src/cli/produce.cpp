@@ -1,8 +1,6 @@
 #include <fstream>
 #include <iostream>
 
-#include <nlohmann/json.hpp>
-
 #include "cluster.h"
 #include "millrace/bytes/hash.h"
 #include "millrace/protocol/api/produce.h"
@@ -106,7 +104,7 @@ class Sender {
       topics[0].partition_data = partitions;
       protocol::ProduceRequest request;
       request.acks = options_.acks;
-      request.timeout_ms = static_cast<int32_t>(options_.cluster.timeout_ms);
+      request.timeout_ms = static_cast<int32_t>(cluster_.options().timeout_ms);
       request.topic_data = topics;
       if (options_.acks == 0) return cluster_.send_to_node(leaders_[index], request);
       MR_TRY_ASSIGN(auto const reply, (cluster_.call_node<protocol::ProduceResponse>(leaders_[index], request)));
@@ -177,7 +175,7 @@ int produce(ProduceOptions const& options) {
     sent = send_lines(file, sender, options);
   }
   if (!sent) return report(sent.error(), options.cluster);
-  if (options.cluster.as_json) fmt::print("{}\n", nlohmann::ordered_json{{"records", sender.record_count()}}.dump());
+  if (options.cluster.as_json) fmt::print("{}\n", Json::object({{"records", sender.record_count()}}).line());
   else fmt::print(stderr, "{} records written to {}\n", sender.record_count(), options.topic);
   return kOk;
 }

@@ -7,6 +7,7 @@ namespace millrace::server {
 namespace {
 
 constexpr std::string_view kEnvironmentPrefix = "MILLRACE_";
+constexpr std::string_view kClientVariable = "MILLRACE_BOOTSTRAP";  // for the commands that are clients
 constexpr std::string_view kListenerPrefix = "listener.name.";
 
 // MILLRACE_LOG_DIRS is log.dirs: no key has an underscore or a capital.
@@ -110,7 +111,7 @@ Result<Configuration> Configuration::load(ConfigurationSources const& sources) {
     }
   }
   for (auto const& [name, value] : sources.environment) {
-    if (name.starts_with(kEnvironmentPrefix)) loader.take(key_of_variable(name), value, Origin::environment, name);
+    if (name.starts_with(kEnvironmentPrefix) && name != kClientVariable) loader.take(key_of_variable(name), value, Origin::environment, name);
   }
   for (auto const& assignment : sources.overrides) {
     auto const equals = assignment.find('=');

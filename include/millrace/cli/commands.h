@@ -16,9 +16,12 @@ enum ExitCode : int {
   kUnreachable = 3,  // no broker answered
 };
 
+// How to reach a cluster. What is left empty comes from the properties file, else is a default.
 struct ClusterOptions {
-  std::string bootstrap = "localhost:9092";  // host:port[,host:port...]
-  int64_t timeout_ms = 30'000;
+  std::string bootstrap;        // host:port[,host:port...]
+  std::string client_id;
+  int64_t timeout_ms = 0;       // of a request; 0: not given
+  std::string properties_file;  // Kafka's client properties; empty: none
   bool as_json = false;
 };
 
@@ -52,6 +55,145 @@ struct TopicDeleteOptions {
 };
 int delete_topics(TopicDeleteOptions const& options);
 
+struct TopicAlterOptions {
+  ClusterOptions cluster;
+  std::vector<std::string> names;
+  std::optional<int32_t> partition_count;
+  std::vector<std::string> configs;          // key=value
+  std::vector<std::string> configs_deleted;  // keys
+  bool only_validate = false;
+};
+int alter_topics(TopicAlterOptions const& options);
+
+struct TopicOffsetsOptions {
+  ClusterOptions cluster;
+  std::vector<std::string> names;   // empty: all
+  std::vector<int32_t> partitions;  // empty: all
+  std::string at;                   // empty: earliest and latest; else which offset, see the help
+  bool read_committed = false;
+};
+int list_topic_offsets(TopicOffsetsOptions const& options);
+
+struct GroupListOptions {
+  ClusterOptions cluster;
+  std::vector<std::string> states;  // empty: all
+  std::vector<std::string> types;   // empty: all
+};
+int list_groups(GroupListOptions const& options);
+
+struct GroupDescribeOptions {
+  ClusterOptions cluster;
+  std::vector<std::string> names;  // empty: all
+  bool with_members = false;       // in place of offsets
+  bool only_state = false;
+};
+int describe_groups(GroupDescribeOptions const& options);
+
+struct GroupDeleteOptions {
+  ClusterOptions cluster;
+  std::vector<std::string> names;
+};
+int delete_groups(GroupDeleteOptions const& options);
+
+struct GroupDeleteOffsetsOptions {
+  ClusterOptions cluster;
+  std::string name;
+  std::vector<std::string> topics;  // TOPIC or TOPIC:0,1
+};
+int delete_group_offsets(GroupDeleteOffsetsOptions const& options);
+
+struct GroupResetOptions {
+  ClusterOptions cluster;
+  std::string name;
+  std::vector<std::string> topics;     // TOPIC or TOPIC:0,1
+  bool all_topics = false;             // those with committed offsets
+  std::string to;                      // earliest, latest, current, an offset, or a moment
+  std::string back;                    // a length of time before now
+  std::optional<int64_t> shift;
+  std::string file;                    // lines TOPIC,PARTITION,OFFSET
+  bool as_csv = false;                 // print such lines
+  bool is_dry_run = false;             // what happens anyway without `execute`
+  bool execute = false;
+};
+int reset_group(GroupResetOptions const& options);
+
+// `kind` is topic, broker, group, logger or client-metrics; the broker `default` stands for all brokers.
+struct ConfigListOptions {
+  ClusterOptions cluster;
+  std::vector<std::string> kinds;  // empty: all
+};
+int list_config_resources(ConfigListOptions const& options);
+
+struct ConfigDescribeOptions {
+  ClusterOptions cluster;
+  std::string kind;
+  std::string name;
+  std::vector<std::string> keys;  // empty: all
+  bool with_defaults = false;
+};
+int describe_configs(ConfigDescribeOptions const& options);
+
+struct ConfigSetOptions {
+  ClusterOptions cluster;
+  std::string kind;
+  std::string name;
+  std::vector<std::string> pairs;      // key=value
+  std::vector<std::string> appended;   // key=value, for lists
+  std::vector<std::string> subtracted;
+  bool only_validate = false;
+};
+int set_configs(ConfigSetOptions const& options);
+
+struct ConfigDeleteOptions {
+  ClusterOptions cluster;
+  std::string kind;
+  std::string name;
+  std::vector<std::string> keys;
+  bool only_validate = false;
+};
+int delete_configs(ConfigDeleteOptions const& options);
+
+// Whom a quota is for. A part is absent, a name, or the default of its kind.
+struct QuotaEntityOptions {
+  std::optional<std::string> user;
+  std::optional<std::string> client_id;
+  std::optional<std::string> ip;
+  bool default_user = false;
+  bool default_client_id = false;
+  bool default_ip = false;
+};
+
+struct QuotaListOptions {
+  ClusterOptions cluster;
+  QuotaEntityOptions entity;
+  bool is_exact = false;  // without those that have further parts
+};
+int list_quotas(QuotaListOptions const& options);
+
+struct QuotaSetOptions {
+  ClusterOptions cluster;
+  QuotaEntityOptions entity;
+  std::vector<std::string> pairs;  // key=value
+  bool only_validate = false;
+};
+int set_quotas(QuotaSetOptions const& options);
+
+struct QuotaRemoveOptions {
+  ClusterOptions cluster;
+  QuotaEntityOptions entity;
+  std::vector<std::string> keys;
+  bool only_validate = false;
+};
+int remove_quotas(QuotaRemoveOptions const& options);
+
+struct ClusterCommandOptions {
+  ClusterOptions cluster;
+};
+int show_cluster_status(ClusterCommandOptions const& options);
+int list_cluster_nodes(ClusterCommandOptions const& options);
+int show_quorum(ClusterCommandOptions const& options);
+int list_features(ClusterCommandOptions const& options);
+
 struct ProduceOptions {
   ClusterOptions cluster;
   std::string topic;
@@ -82,5 +224,31 @@ struct LogDumpOptions {
   std::string payload;                 // text, cluster-metadata, offsets, transactions, share-state; empty: by directory
 };
 int dump_log(LogDumpOptions const& options);
+
+struct LogDirsOptions {
+  ClusterOptions cluster;
+  std::vector<int32_t> nodes;       // empty: all
+  std::vector<std::string> topics;  // empty: all
+  bool with_partitions = false;
+};
+int list_log_dirs(LogDirsOptions const& options);
+
+// A command with its options and subcommands, as completion and the reference need it.
+struct CommandTree {
+  struct Option {
+    std::vector<std::string> names;    // with dashes; empty: an argument without a name
+    std::string value;                 // what it takes, empty: nothing
+    std::string sentence;
+    std::vector<std::string> choices;  // of the value
+    bool takes_file = false;
+    bool is_common = false;            // many commands have it
+  };
+  std::string name;
+  std::string sentence;
+  std::vector<Option> options;
+  std::vector<CommandTree> commands;
+};
+int print_completion(CommandTree const& tree, std::string_view shell);  // bash, zsh or fish
+int print_reference(CommandTree const& tree);                           // Markdown
 
 }  // namespace millrace::cli
