@@ -780,12 +780,76 @@ void PartitionDriver::apply_retention(Wall wall, RunList& here) {
                         apply_effects();
                         if (retention.files == nullptr) return;
                         publish_epochs();
-                        // Kafka waits before it unlinks, so that slow readers can finish.
-                        auto const unlink_at = now() + from_ms(runner_config_->file_delete_delay_ms);
-                        auto& reactor = this->here().reactor();
-                        reactor.call_at(unlink_at, [pool = pool_, files = retention.files, reactor = &reactor] {
-                          pool->run(*reactor, [files] { static_cast<void>(storage::PartitionLog::unlink(*files)); }, [] {});
-                        });
+                        unlink_later(retention.files);
+                      });
+        });
+      },
+      here);
+}
+
+// Kafka waits before it unlinks, so that slow readers can finish.
+void PartitionDriver::unlink_later(std::shared_ptr<storage::DeletedSegments> files) {
+  auto const unlink_at = now() + from_ms(runner_config_->file_delete_delay_ms);
+  auto& reactor = here().reactor();
+  reactor.call_at(unlink_at, [pool = pool_, files = std::move(files), reactor = &reactor] {
+    pool->run(*reactor, [files] { static_cast<void>(storage::PartitionLog::unlink(*files)); }, [] {});
+  });
+}
+
+bool PartitionDriver::may_need_compaction() const {
+  auto const now_is = status();
+  if (now_is != PartitionStatus::leader && now_is != PartitionStatus::follower) return false;
+  return config()->log.is_compacting && log_->has_closed_dirty_segments();
+}
+
+void PartitionDriver::compaction_need(Wall wall, Callback<void(Result<storage::CompactionNeed>)> done, RunList& here) {
+  auto shared = std::make_shared<Callback<void(Result<storage::CompactionNeed>)>>(std::move(done));
+  post(
+      [this, wall, shared] {
+        with_log([this, wall, shared] {
+          auto result = std::make_shared<Result<storage::CompactionNeed>>(Error{});
+          auto const high_watermark = machine_.high_watermark();
+          run_log_job([log = log_, wall, high_watermark, result] { *result = log->compaction_need(wall, high_watermark); },
+                      [result, shared] { std::move(*shared)(std::move(*result)); });
+        });
+      },
+      here);
+}
+
+void PartitionDriver::begin_compaction(storage::CompactionRules const& rules, Wall wall,
+                                       Callback<void(Result<std::unique_ptr<storage::Compaction>>)> done, RunList& here) {
+  using Begun = Result<std::unique_ptr<storage::Compaction>>;
+  auto shared = std::make_shared<Callback<void(Begun)>>(std::move(done));
+  post(
+      [this, rules, wall, shared] {
+        with_log([this, rules, wall, shared] {
+          auto result = std::make_shared<Begun>(Error{});
+          auto const high_watermark = machine_.high_watermark();
+          run_log_job(
+              [log = log_, rules, wall, high_watermark, result] { *result = log->begin_compaction(rules, wall, high_watermark); },
+              [result, shared] { std::move(*shared)(std::move(*result)); });
+        });
+      },
+      here);
+}
+
+void PartitionDriver::install_compaction(std::shared_ptr<storage::Compaction> compaction, Callback<void(Status)> done,
+                                         RunList& here) {
+  using Installed = Result<std::shared_ptr<storage::DeletedSegments>>;
+  auto shared = std::make_shared<Callback<void(Status)>>(std::move(done));
+  post(
+      [this, compaction = std::move(compaction), shared] {
+        with_log([this, compaction, shared] {
+          auto result = std::make_shared<Installed>(Error{});
+          run_log_job([log = log_, compaction, result] { *result = log->install(*compaction); },
+                      [this, result, shared] {
+                        if (!result->ok()) {
+                          if (log_->directory().is_offline()) go_offline(log_->directory().offline_reason());
+                          return std::move(*shared)(std::move(*result).error());
+                        }
+                        MR_PROBE(hooks(), "partition.segments_exchanged");
+                        unlink_later(**result);
+                        std::move(*shared)(Status{});
                       });
         });
       },

@@ -9,6 +9,7 @@ namespace millrace::runtime {
 PartitionManager::PartitionManager(env::Env& env, RunLists& run_lists, std::vector<storage::LogDirectory*> directories,
                                    PartitionManagerOptions options)
     : env_(env), run_lists_(run_lists), directories_(std::move(directories)), options_(std::move(options)),
+      cleaner_(env, run_lists, [this] { return all(); }, options_.cleaner),
       random_(env.random("partition manager")) {}
 
 PartitionManager::~PartitionManager() {
@@ -66,6 +67,7 @@ void PartitionManager::start(Callback<void(Status)> ready) {
                arm_space_check();
                arm_retention();
                arm_producer_check();
+               cleaner_.start();
                std::move(state->ready)(Status{});
              });
   }
@@ -372,6 +374,7 @@ void PartitionManager::schedule_unlink(storage::LogDirectory& directory, Duratio
 
 void PartitionManager::stop(int64_t broker_epoch, Callback<void(Status)> done) {
   is_stopping_ = true;
+  cleaner_.stop();
   struct State {
     size_t left{};
     Status status;

@@ -52,6 +52,16 @@ bool apply_topic_setting(TopicConfig& config, std::string_view key, std::string_
   if (key == "index.interval.bytes") return set_number(log.index_interval_bytes, value);
   if (key == "retention.bytes") return set_number(log.retention_bytes, value);
   if (key == "retention.ms") return set_number(log.retention_ms, value);
+  if (key == "delete.retention.ms") return set_number(log.delete_retention_ms, value);
+  if (key == "min.compaction.lag.ms") return set_number(log.compaction_lag_ms_min, value);
+  if (key == "max.compaction.lag.ms") return set_number(log.compaction_lag_ms_max, value);
+  if (key == "min.cleanable.dirty.ratio") {
+    double ratio = 0;
+    auto const [end, error] = std::from_chars(value.data(), value.data() + value.size(), ratio);
+    if (error != std::errc() || end != value.data() + value.size() || !(ratio >= 0 && ratio <= 1)) return false;
+    log.cleanable_dirty_ratio_min = ratio;
+    return true;
+  }
   if (key == "max.message.bytes") return set_number(config.message_bytes_max, value);
   if (key == "max.decompressed.message.bytes") return set_number(config.decompressed_bytes_max, value);
   if (key == "min.insync.replicas") return set_number(config.min_in_sync, value);

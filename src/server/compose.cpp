@@ -194,6 +194,13 @@ Result<broker::LocalNodeOptions> compose_node(Configuration const& configuration
   out.partitions.topic_defaults.log.producer_expiry_ms = integer("producer.id.expiration.ms");
   out.partitions.retention_check_interval = from_ms(integer("log.retention.check.interval.ms"));
 
+  auto& cleaner = out.partitions.cleaner;
+  cleaner.is_enabled = configuration.boolean("log.cleaner.enable");
+  cleaner.backoff = from_ms(integer("log.cleaner.backoff.ms"));
+  cleaner.pass_count_max = static_cast<size_t>(std::max<int64_t>(integer("log.cleaner.threads"), 0));
+  cleaner.key_map_bytes_max = integer("log.cleaner.dedupe.buffer.size");
+  cleaner.bytes_per_second_max = configuration.real("log.cleaner.io.max.bytes.per.second");
+
   out.controller.controller.node_id = plan.node_id;
   out.controller.controller.default_partition_count = out.config.default_partition_count;
   out.controller.controller.default_replication_factor = out.config.default_replication_factor;

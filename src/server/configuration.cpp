@@ -148,6 +148,12 @@ bool Configuration::boolean(std::string_view key) const {
   return *value;
 }
 
+double Configuration::real(std::string_view key) const {
+  auto const value = parse_real(text_or_empty(key));
+  MR_ASSERT(value.has_value());
+  return *value;
+}
+
 std::vector<std::string> Configuration::list(std::string_view key) const { return parse_list(text_or_empty(key)); }
 
 }  // namespace millrace::server

@@ -17,7 +17,7 @@ struct LogDirectory::Body {
     Offset high_watermark;
     bool is_plain = false;          // not in Kafka's checkpoint files
     bool has_no_producers = false;  // as of the recovery point, as are the indexes
-    bool was_compacted = false;     // by Kafka at some time: offsets may be missing anywhere
+    std::optional<Offset> first_dirty;  // it was compacted, by us or by Kafka: offsets may be missing anywhere
     SavedIndexes indexes;
     std::weak_ptr<PartitionLog> log;
   };
@@ -36,7 +36,8 @@ struct LogDirectory::Body {
   Mono next_checkpoint{};
   // Partitions that are gone although a checkpoint file may still speak of them, and which files may. A new log of the
   // same name must find nothing there after a crash: an old log start above its end would empty it.
-  static constexpr uint8_t kStaleRecoveryPoint = 1, kStaleLogStart = 2, kStaleHighWatermark = 4;
+  static constexpr uint8_t kStaleRecoveryPoint = 1, kStaleLogStart = 2, kStaleHighWatermark = 4,
+                           kStaleCleaned = 8;
   std::map<TopicPartition, uint8_t> stale;
   std::deque<std::string> deleted_names;   // directories that wait for their removal
   std::string offline_reason;
@@ -44,7 +45,8 @@ struct LogDirectory::Body {
 
   std::mutex flush_mutex;       // one flush pass at a time
   std::mutex checkpoint_mutex;  // one writer of checkpoint files at a time; taken before `mutex`
-  std::string last_log_starts, last_high_watermarks, last_recovery_points, last_recovery;
+  std::string last_log_starts, last_high_watermarks, last_recovery_points, last_recovery,
+      last_cleaned;
 };
 
 }  // namespace millrace::storage

@@ -14,6 +14,7 @@ Result<std::shared_ptr<env::File>> CachedFile::acquire() {
   std::string path;
   {
     std::lock_guard lock(cache_.mutex_);
+    if (detached_) return detached_;
     if (is_retired_) return Error{ErrorKind::not_found, fmt::format("{} was removed", path_)};
     if (file_) {
       cache_.recent_.splice(cache_.recent_.begin(), cache_.recent_, place_);
@@ -34,6 +35,7 @@ Result<std::shared_ptr<env::File>> CachedFile::acquire() {
 
 std::shared_ptr<env::File> CachedFile::acquire_if_open() {
   std::lock_guard lock(cache_.mutex_);
+  if (detached_) return detached_;
   if (!file_) return nullptr;
   cache_.recent_.splice(cache_.recent_.begin(), cache_.recent_, place_);
   return file_;
@@ -73,6 +75,22 @@ void CachedFile::retire() {
     is_retired_ = true;
   }
   drop();
+}
+
+Status CachedFile::detach() {
+  MR_TRY_ASSIGN(auto file, acquire());
+  {
+    std::lock_guard lock(cache_.mutex_);
+    detached_ = std::move(file);
+    is_retired_ = true;
+  }
+  drop();
+  return {};
+}
+
+void CachedFile::move_to(std::string path) {
+  std::lock_guard lock(cache_.mutex_);
+  path_ = std::move(path);
 }
 
 std::string CachedFile::path() const {

@@ -89,7 +89,7 @@ void LogDirectory::Body::add_dirty(std::weak_ptr<PartitionLog> log) {
 
 void LogDirectory::Body::forget(TopicPartition const& partition) {
   known.erase(partition);
-  stale[partition] = kStaleRecoveryPoint | kStaleLogStart | kStaleHighWatermark;
+  stale[partition] = kStaleRecoveryPoint | kStaleLogStart | kStaleHighWatermark | kStaleCleaned;
 }
 
 void LogDirectory::Body::not_stale(std::map<TopicPartition, uint8_t> const& written_without, uint8_t file) {
@@ -206,7 +206,7 @@ Status LogDirectory::load_checkpoints() {
   };
   MR_TRY(load(kRecoveryPointsFile, [](Body::Known& known, Offset o) { known.recovery_point = o; }));
   MR_TRY(load(kLogStartsFile, [](Body::Known& known, Offset o) { known.log_start = o; }));
-  MR_TRY(load(kCleanedFile, [](Body::Known& known, Offset) { known.was_compacted = true; }));
+  MR_TRY(load(kCleanedFile, [](Body::Known& known, Offset o) { known.first_dirty = o; }));
   MR_TRY(load(kHighWatermarksFile, [](Body::Known& known, Offset o) { known.high_watermark = o; }));
   MR_TRY_ASSIGN(auto const side,
                 read_optional(disk_, fmt::format("{}/{}", options_.path, kRecoveryFile), kCheckpointBytesMax));
@@ -337,7 +337,7 @@ Result<std::shared_ptr<PartitionLog>> LogDirectory::open_log_of_kind(PartitionDi
                                         .high_watermark = known.high_watermark,
                                         .has_no_producers = known.has_no_producers,
                                         .indexes = known.indexes,
-                                        .was_compacted = known.was_compacted};
+                                        .first_dirty = known.first_dirty};
   if (auto opened = body->open(start, now); !opened) {
     return body->failed(std::move(opened).error(), "open");
   }
@@ -388,6 +388,7 @@ Status LogDirectory::forget_durably(TopicPartition const& partition) {
   if (!is_stale()) return {};
   MR_TRY(write_recovery_points());
   MR_TRY(write_checkpoints());
+  MR_TRY(write_cleaner_checkpoint());
   if (!is_stale()) return {};
   return Error{ErrorKind::no_space, fmt::format("checkpoints of {} still speak of an older {}-{}", options_.path, partition.topic,
                                                 partition.partition)};
@@ -585,6 +586,31 @@ Status LogDirectory::write_checkpoints() {
   std::lock_guard lock(body_->mutex);
   if (body_->last_log_starts == starts_text) body_->not_stale(stale, Body::kStaleLogStart);
   if (body_->last_high_watermarks == marks_text) body_->not_stale(stale, Body::kStaleHighWatermark);
+  return {};
+}
+
+Status LogDirectory::write_cleaner_checkpoint() {
+  std::lock_guard checkpoint_lock(body_->checkpoint_mutex);
+  std::vector<PartitionOffset> cleaned;
+  std::map<TopicPartition, uint8_t> stale;
+  {
+    std::lock_guard lock(body_->mutex);
+    stale = body_->stale;
+    for (auto& [partition, known] : body_->known) {
+      if (auto const log = known.log.lock(); log && log->body_->first_dirty.load() >= 0) {
+        known.first_dirty = Offset(log->body_->first_dirty.load());
+      }
+      if (known.first_dirty) cleaned.push_back({partition, *known.first_dirty});
+    }
+  }
+  auto const text = offsets_checkpoint_text(cleaned);
+  // Nothing was ever compacted here, and no file says otherwise.
+  if (!cleaned.empty() || disk_.exists(fmt::format("{}/{}", options_.path, kCleanedFile)))
+    MR_TRY(write_file(kCleanedFile, text, body_->last_cleaned));
+  else
+    body_->last_cleaned = text;
+  std::lock_guard lock(body_->mutex);
+  if (body_->last_cleaned == text) body_->not_stale(stale, Body::kStaleCleaned);
   return {};
 }
 

@@ -14,6 +14,7 @@ namespace millrace::storage {
 
 inline constexpr std::string_view kEpochsFile = "leader-epoch-checkpoint";
 inline constexpr std::string_view kIndexChecksFile = "millrace-index-checks";
+inline constexpr int64_t kIndexChecksBytesMax = 64 << 20;
 inline constexpr std::string_view kPartitionMetadataFile = "partition.metadata";
 
 struct DeletedSegments {
@@ -47,7 +48,7 @@ class PartitionLog::Body {
     Offset high_watermark;
     bool has_no_producers = false;  // at the recovery point
     SavedIndexes indexes;           // as of the recovery point
-    bool was_compacted = false;     // offsets may be missing between segments
+    std::optional<Offset> first_dirty;  // it was compacted: offsets may be missing between segments
   };
   Status open(Start const& start, Wall now);
 
@@ -77,6 +78,12 @@ class PartitionLog::Body {
   Result<RetentionResult> delete_records(Offset before, Offset high_watermark);
   Result<RetentionResult> apply_retention(Wall now, Offset high_watermark);
   void advance_log_start(Offset to);
+
+  // ---- Compacting (compaction.cpp)
+  // What lies below may be compacted.
+  Result<Offset> compaction_end(Offset first, Wall now, Offset stable) const;
+  Result<std::shared_ptr<DeletedSegments>> replace_segments(std::span<std::shared_ptr<Segment> const> old,
+                                                            std::shared_ptr<Segment> const& fresh, uint64_t cuts);
   Status remove_files(Segment& segment);
   // The partition's directory is about to get another name, and its own may be given to a new partition.
   void retire();
@@ -107,6 +114,8 @@ class PartitionLog::Body {
   Offset high_watermark_at_start;
   std::weak_ptr<PartitionLog> self;
 
+  // A step of compaction, and the end of this log. Taken before io_mutex.
+  std::mutex compaction_mutex;
   // Rolls, truncations, deletions, syncs and flushes exclude each other. Taken before state_mutex.
   std::mutex io_mutex;
   // Short; between the runner and a flush, for what the flush must see as of one moment.
@@ -125,6 +134,7 @@ class PartitionLog::Body {
   std::atomic<int64_t> recovery_point{0};
   std::atomic<int64_t> high_watermark{0};  // for the checkpoint
   std::atomic<int64_t> synced_end{0};
+  std::atomic<int64_t> first_dirty{-1};  // below it compaction has been; -1: it never has
   std::atomic<bool> is_dirty{false};  // listed with the directory for the next flush
   std::atomic<int64_t> flushed_position{0};
   std::atomic<bool> is_deleted{false};
@@ -161,7 +171,11 @@ class PartitionLog::Body {
   Status load_producers(Wall now, Offset newest, std::optional<Offset> empty_at);
 
  private:
+  // compaction.cpp
+  Status trim_index_checks();
+
   // partition_cut.cpp
+  Status lower_first_dirty(Offset to);
   Status remove_snapshots_past(Offset offset);
   Result<std::shared_ptr<DeletedSegments>> take_front(size_t count, RetentionResult& result);
   Result<size_t> count_expired(Wall now, Offset high_watermark);

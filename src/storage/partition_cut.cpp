@@ -30,10 +30,18 @@ Status PartitionLog::Body::remove_snapshots_past(Offset offset) {
 }
 
 void PartitionLog::Body::retire() {
+  std::lock_guard compaction_lock(compaction_mutex);
   std::lock_guard lock(io_mutex);
   is_deleted = true;
   std::lock_guard state(state_mutex);
   for (auto const& segment : published->all()) segment->retire();
+}
+
+// What is written past a cut was never compacted.
+Status PartitionLog::Body::lower_first_dirty(Offset to) {
+  if (first_dirty.load() <= to.value) return {};
+  first_dirty = to.value;
+  return checked(directory.write_cleaner_checkpoint(), "lower the cleaned offset of");
 }
 
 Status PartitionLog::Body::truncate_to(Offset offset) {
@@ -44,9 +52,12 @@ Status PartitionLog::Body::truncate_to(Offset offset) {
   ++cut_count;
   // A recovery point past the new end would vouch for bytes that are written there later.
   if (recovery_point.load() > offset.value) {
-    recovery_point = offset.value;
+    // Where compaction has been the cut may fall between batches, and the next start finds an earlier end.
+    bool const is_compacted = offset.value < first_dirty.load();
+    recovery_point = is_compacted ? segments[SegmentList(segments).find(offset).value_or(0)]->base().value : offset.value;
     MR_TRY(checked(directory.write_recovery_points(), "lower the recovery point of"));
   }
+  MR_TRY(lower_first_dirty(offset));
   auto const work = [&]() -> Status {
     // Newest first: a crash on the way leaves a whole log.
     std::vector<std::shared_ptr<Segment>> removed;
@@ -101,6 +112,7 @@ Status PartitionLog::Body::truncate_fully_and_start_at(Offset offset, Wall now) 
     recovery_point = offset.value;
     MR_TRY(checked(directory.write_recovery_points(), "lower the recovery point of"));
   }
+  MR_TRY(lower_first_dirty(offset));
   auto const work = [&]() -> Status {
     auto const removed = std::exchange(segments, {});
     auto const position = removed.empty() ? LogPosition(0) : removed.back()->log_end();

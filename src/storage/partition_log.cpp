@@ -94,7 +94,10 @@ bool PartitionLog::Body::is_roll_due(BatchHead const& head, int64_t gathered_byt
   auto const first = first_timestamp.value_or(record::kNoTimestamp);
   auto const waited =
       first >= 0 && head.max_timestamp_ms >= 0 ? head.max_timestamp_ms - first : now.ms - segment.created_ms();
-  return waited > config.segment_age_ms_max - jitter_ms();
+  // Only closed segments are compacted.
+  auto const age_ms_max = config.is_compacting ? std::min(config.segment_age_ms_max, config.compaction_lag_ms_max)
+                                               : config.segment_age_ms_max;
+  return waited > age_ms_max - jitter_ms();
 }
 
 bool PartitionLog::Body::is_append_short(std::span<ByteView const> batches, Wall now) {

@@ -61,7 +61,7 @@ Status PartitionLog::Body::create(Offset start, Wall now) {
   return {};
 }
 
-// A compaction that Kafka had finished but not installed: `.swap` files replace the segments that they cover.
+// A compaction that was finished but not installed: `.swap` files replace the segments that they cover.
 // `.cleaned` and `.deleted` files are leftovers.
 Status PartitionLog::Body::finish_swaps(std::vector<env::DirectoryEntry>& entries) {
   auto& disk = directory.disk();
@@ -97,6 +97,8 @@ Status PartitionLog::Body::finish_swaps(std::vector<env::DirectoryEntry>& entrie
         MR_TRY(disk.remove_file(path(entry.name)));
       }
     }
+    // Durably gone before another takes a name among them.
+    MR_TRY(disk.sync_directory(path()));
     MR_TRY(disk.rename(swap, path(offset_file_stem(base) + ".log")));
     is_changed = true;
   }
@@ -151,6 +153,7 @@ Result<PartitionLog::Body::Files> PartitionLog::Body::list_files() {
 }
 
 Status PartitionLog::Body::open(Start const& start, Wall now) {
+  first_dirty = start.first_dirty.value_or(Offset(-1)).value;
   MR_TRY_ASSIGN(auto files, list_files());
   // Segments that lie below the log start as a whole were deleted already.
   while (files.segments.size() > 1 && std::next(files.segments.begin())->first <= start.log_start) {
@@ -215,7 +218,7 @@ Status PartitionLog::Body::recover_tail(Start const& start) {
     auto& segment = *segments[i];
     auto const file_bytes = segment.size();
     if (i > first && segment.base() > expected && expected >= point && stop == PreviousStop::machine_lost &&
-        !config.is_compacting && !start.was_compacted) {
+        !config.is_compacting && !start.first_dirty) {
       // A truncation had removed this segment and those before it; the loss brought only some of them back.
       directory.options().log->warn(kArea, "{}: segment {} follows offset {}; the log is cut there", name,
                                     segment.base(), expected);
@@ -362,7 +365,7 @@ Status PartitionLog::Body::rebuild_epochs() {
 }
 
 Status PartitionLog::Body::load_index_checks() {
-  auto const content = directory.disk().read_file(path(kIndexChecksFile), kEpochsBytesMax);
+  auto const content = directory.disk().read_file(path(kIndexChecksFile), kIndexChecksBytesMax);
   if (!content) return content.error().kind == ErrorKind::not_found ? Status() : content.error();
   index_checks_bytes = static_cast<int64_t>(content->size());
   SegmentList const list(segments);

@@ -47,11 +47,12 @@ Status write_index(env::Disk& disk, std::string const& path, int64_t at, std::st
 }  // namespace
 
 Segment::Segment(FileCache& cache, std::string directory, Offset base, LogPosition start, Found const& found,
-                 IndexRules const& rules)
+                 IndexRules const& rules, std::string file_suffix)
     : cache_(cache),
       base_(base),
       start_(start),
       directory_(std::move(directory)),
+      file_suffix_(std::move(file_suffix)),
       file_(cache, path(".log")),
       size_(found.log_bytes),
       touched_ms_(found.modified_ms),
@@ -78,8 +79,31 @@ Result<std::shared_ptr<Segment>> Segment::create(FileCache& cache, std::string d
   return segment;
 }
 
+Result<std::shared_ptr<Segment>> Segment::create_cleaned(FileCache& cache, std::string directory, Offset base,
+                                                         LogPosition start, IndexRules const& rules, Wall now) {
+  auto segment = std::make_shared<Segment>(cache, std::move(directory), base, start, Found{.modified_ms = now.ms},
+                                           rules, ".cleaned");
+  MR_TRY_ASSIGN(auto file, cache.disk().open(segment->path(".log"), env::OpenMode::create_empty));
+  segment->file_.adopt(std::move(file));
+  segment->offsets_saved_ = 0;
+  return segment;
+}
+
 std::string Segment::path(std::string_view suffix) const {
-  return fmt::format("{}/{}{}", directory_, offset_file_stem(base_), suffix);
+  return fmt::format("{}/{}{}{}", directory_, offset_file_stem(base_), suffix, file_suffix_);
+}
+
+Status Segment::move_to(std::string suffix) {
+  auto const from = file_suffix_;
+  for (auto const* part : {".log", ".index", ".timeindex", ".txnindex"}) {
+    file_suffix_ = from;
+    auto const old = path(part);
+    file_suffix_ = suffix;
+    auto const renamed = cache_.disk().rename(old, path(part));
+    if (!renamed && renamed.error().kind != ErrorKind::not_found) return renamed;
+  }
+  file_.move_to(path(".log"));
+  return {};
 }
 
 std::vector<std::string> Segment::index_paths() const {
@@ -420,6 +444,16 @@ void Segment::retire() {
   std::lock_guard lock(mutex_);
   is_retired_ = true;
   file_.retire();
+}
+
+Status Segment::detach() {
+  std::lock_guard save_lock(save_mutex_);
+  std::lock_guard lock(mutex_);
+  MR_TRY(load_offsets_locked(env::Wait::yes));
+  MR_TRY(load_aborted_locked(env::Wait::yes));
+  MR_TRY(file_.detach());
+  is_retired_ = true;
+  return {};
 }
 
 Result<std::string> Segment::read_index_locked(std::string_view suffix) const {

@@ -146,10 +146,14 @@ class Segment : public std::enable_shared_from_this<Segment> {
 
   // A segment of an existing log.
   Segment(FileCache& cache, std::string directory, Offset base, LogPosition start, Found const& found,
-          IndexRules const& rules);
+          IndexRules const& rules, std::string file_suffix = {});
   // *blocks* Makes the log file. The indexes come with the first save.
   static Result<std::shared_ptr<Segment>> create(FileCache& cache, std::string directory, Offset base,
                                                  LogPosition start, IndexRules const& rules, Wall now);
+
+  // *blocks* The same under names that end in `.cleaned`: what compaction writes.
+  static Result<std::shared_ptr<Segment>> create_cleaned(FileCache& cache, std::string directory, Offset base,
+                                                         LogPosition start, IndexRules const& rules, Wall now);
 
   Offset base() const { return base_; }
   LogPosition start() const { return start_; }
@@ -160,6 +164,8 @@ class Segment : public std::enable_shared_from_this<Segment> {
   int64_t created_ms() const { return created_ms_; }
   std::string path(std::string_view suffix) const;
   std::vector<std::string> index_paths() const;
+  // *blocks* Before anybody else knows this segment: its files get names with another ending, the log first.
+  Status move_to(std::string suffix);
 
   // ---- Runner
 
@@ -235,6 +241,8 @@ class Segment : public std::enable_shared_from_this<Segment> {
   // The files are about to be removed or to leave their names, which others may take. What has been opened stays
   // readable; later calls answer not_found.
   void retire();
+  // *blocks* As retire(), but reads through older views go on as before.
+  Status detach();
   bool has_unsaved_indexes() const;
   size_t index_memory_bytes() const;
 
@@ -290,6 +298,7 @@ class Segment : public std::enable_shared_from_this<Segment> {
   Offset const base_;
   LogPosition const start_;
   std::string const directory_;
+  std::string file_suffix_;  // behind all names, until the segment joins a log
   CachedFile file_;
   std::atomic<int64_t> size_{0};
   std::atomic<uint32_t> cuts_{0};  // grows with every truncation

@@ -39,5 +39,19 @@ TEST(Hash, JavaString) {
   EXPECT_EQ(coordinator_partition("a", 50), 47);
 }
 
+// The first three vectors of the reference implementation: key 00 01 .. 0f, input 00 01 .. of that length.
+TEST(Hash, siphash128_gives_the_published_values) {
+  SipKey const key{0x0706050403020100, 0x0f0e0d0c0b0a0908};
+  std::vector<std::byte> input;
+  auto const next = [&] {
+    auto const out = siphash128(input, key);
+    input.push_back(static_cast<std::byte>(input.size()));
+    return out;
+  };
+  EXPECT_EQ(next(), (Hash128{0xe6a825ba047f81a3, 0x930255c71472f66d}));
+  EXPECT_EQ(next(), (Hash128{0x44af996bd8c187da, 0x45fc229b11597634}));
+  EXPECT_EQ(next(), (Hash128{0xc75da4a48d227781, 0xe4ff0af6de8ba3fc}));
+}
+
 }  // namespace
 }  // namespace millrace

@@ -85,11 +85,11 @@ TEST(Configuration, refuses_with_the_place_and_the_nearest_key) {
 }
 
 TEST(Configuration, warns_of_what_has_no_effect) {
-  auto const loaded = load("num.io.threads=8\nlog.cleaner.threads=4\nlog.cleaner.backoff.ms=15000\nnum.partitions=1\nnum.partitions=2\n");
+  auto const loaded = load("num.io.threads=8\nleader.imbalance.check.interval.seconds=4\nlog.cleaner.backoff.ms=15000\nnum.partitions=1\nnum.partitions=2\n");
   ASSERT_TRUE(loaded.ok());
   EXPECT_EQ(loaded->warnings(),
             (std::vector<std::string>{"server.properties:1: num.io.threads means something to a JVM only and is ignored",
-                                      "server.properties:2: log.cleaner.threads has no effect in this version",
+                                      "server.properties:2: leader.imbalance.check.interval.seconds has no effect in this version",
                                       "server.properties:5: num.partitions is set twice; the last value counts"}));
   EXPECT_TRUE(load("listener.name.external.ssl.keystore.location=/x").ok());
   EXPECT_FALSE(load("listener.name.external.ssl.keystor.location=/x").ok());

@@ -22,4 +22,14 @@ inline int32_t coordinator_partition(std::string_view id, int32_t partition_coun
 // XXH3, 64 bits, seed 0: the hash of topics and groups in the records of group coordinators.
 uint64_t xxh3_64(ByteView bytes);
 
+// SipHash-2-4 with 128 bits: whoever does not know the key cannot make two inputs meet.
+struct Hash128 {
+  uint64_t low{}, high{};
+  friend bool operator==(Hash128 const&, Hash128 const&) = default;
+};
+struct SipKey {
+  uint64_t low{}, high{};
+};
+Hash128 siphash128(ByteView bytes, SipKey key);
+
 }  // namespace millrace

@@ -15,6 +15,7 @@
 #include "millrace/runtime/driver.h"
 #include "millrace/runtime/fetch_wait.h"
 #include "millrace/runtime/topic_config.h"
+#include "millrace/storage/compaction.h"
 #include "millrace/storage/log_directory.h"
 #include "millrace/storage/partition_log.h"
 
@@ -120,6 +121,15 @@ class PartitionDriver final : public Driver {
   void close(Callback<void(Status)> done, RunList& here);         // clean stop; done runs on `here`'s thread
   void apply_retention(Wall now, RunList& here);
   void expire_producers(Wall now, RunList& here);
+
+  // ---- By the cleaner; the answers run where the driver does
+
+  // Any thread: it is compacted, and there are closed segments that never were.
+  bool may_need_compaction() const;
+  void compaction_need(Wall now, Callback<void(Result<storage::CompactionNeed>)> done, RunList& here);
+  void begin_compaction(storage::CompactionRules const& rules, Wall now,
+                        Callback<void(Result<std::unique_ptr<storage::Compaction>>)> done, RunList& here);
+  void install_compaction(std::shared_ptr<storage::Compaction> compaction, Callback<void(Status)> done, RunList& here);
   // The node is gone and nothing runs any more: forgets everybody who waits. Who waits holds the driver, and the
   // driver must not hold him for ever.
   void abandon();
@@ -164,6 +174,7 @@ class PartitionDriver final : public Driver {
   void sync_now();
   void go_offline(std::string const& reason);
   void run_log_job(Task job, Task done);
+  void unlink_later(std::shared_ptr<storage::DeletedSegments> files);
   void with_log(Task task);
   void log_is_free();
   void set_status(PartitionStatus status);

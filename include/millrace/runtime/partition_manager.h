@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "millrace/metadata/delta.h"
+#include "millrace/runtime/log_cleaner.h"
 #include "millrace/runtime/partition_driver.h"
 #include "millrace/storage/log_directory.h"
 
@@ -25,6 +26,7 @@ struct PartitionManagerOptions {
   TopicConfig topic_defaults;                        // log.* and the like, as the node has them
   Duration retention_check_interval = 5min;          // log.retention.check.interval.ms
   Duration producer_check_interval = 10min;          // how often silent producers are dropped
+  LogCleanerOptions cleaner;
 };
 
 class PartitionManager {
@@ -101,6 +103,7 @@ class PartitionManager {
   size_t opening_in_flight_ = 0;
   std::vector<Task> when_all_open_;
   storage::RetentionClock retention_clock_;
+  LogCleaner cleaner_;
   Random random_;
   bool is_first_publication_ = true;
   bool is_recovered_ = false;

@@ -45,6 +45,7 @@ class Configuration {
   std::string text_or_empty(std::string_view key) const { return text(key).value_or(""); }
   int64_t integer(std::string_view key) const;
   bool boolean(std::string_view key) const;
+  double real(std::string_view key) const;
   std::vector<std::string> list(std::string_view key) const;
 
  private:

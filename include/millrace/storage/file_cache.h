@@ -36,6 +36,11 @@ class CachedFile {
   bool begin_sync();
   // The file leaves its path, which another may take: every later acquire answers not_found.
   void retire();
+  // *blocks* The file leaves its path, but what it holds stays readable here for as long as this object lives. Its
+  // descriptor no longer counts among the cache's.
+  Status detach();
+  // The file was renamed.
+  void move_to(std::string path);
   std::string path() const;
 
  private:
@@ -44,6 +49,7 @@ class CachedFile {
   FileCache& cache_;
   std::string path_;  // the cache's mutex guards all of this
   std::shared_ptr<env::File> file_;
+  std::shared_ptr<env::File> detached_;
   std::list<CachedFile*>::iterator place_{};
   bool is_retired_ = false;
   bool is_dirty_ = false;

@@ -2,6 +2,7 @@
 // configuration changes.
 #pragma once
 #include <cstdint>
+#include <limits>
 
 #include "millrace/base/units.h"
 
@@ -17,6 +18,10 @@ struct LogConfig {
   int64_t retention_ms = 7LL * 24 * 3600 * 1000;        // retention.ms, -1: no limit
   bool is_deleting = true;                              // cleanup.policy holds `delete`
   bool is_compacting = false;                           // cleanup.policy holds `compact`
+  int64_t delete_retention_ms = 24LL * 3600 * 1000;     // delete.retention.ms
+  int64_t compaction_lag_ms_min = 0;                    // min.compaction.lag.ms
+  int64_t compaction_lag_ms_max = std::numeric_limits<int64_t>::max();  // max.compaction.lag.ms
+  double cleanable_dirty_ratio_min = 0.5;               // min.cleanable.dirty.ratio
   int64_t producer_expiry_ms = 24LL * 3600 * 1000;      // producer.id.expiration.ms (node-wide)
 };
 

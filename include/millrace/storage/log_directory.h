@@ -106,6 +106,8 @@ class LogDirectory {
   Status check_space();
   // *blocks* High watermarks and log starts.
   Status write_checkpoints();
+  // *blocks* Up to where compaction has been.
+  Status write_cleaner_checkpoint();
   // *blocks* The last call: close_cleanly() of every log must have succeeded; writes checkpoints and then the
   // clean-stop mark with this node's broker epoch.
   Status stop_cleanly(int64_t broker_epoch);

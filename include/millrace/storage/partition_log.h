@@ -24,6 +24,9 @@
 namespace millrace::storage {
 
 class LogDirectory;
+class Compaction;
+struct CompactionNeed;
+struct CompactionRules;
 
 // What opening found. A log that was cut after a lost machine rejoins as unclean.
 struct RecoveryReport {
@@ -118,6 +121,19 @@ class PartitionLog {
   // *blocks* Any thread, without the runner.
   static Status unlink(DeletedSegments& files);
 
+  // ---- Compaction (compaction.h)
+
+  // Any thread: a pass might find something.
+  bool has_closed_dirty_segments() const;
+  // What was never compacted begins here.
+  Offset first_dirty_offset() const;
+  // *blocks*
+  Result<CompactionNeed> compaction_need(Wall now, Offset high_watermark) const;
+  // *blocks* Up to the active segment, the last stable offset and what is too young. At most one pass at a time.
+  Result<std::unique_ptr<Compaction>> begin_compaction(CompactionRules const& rules, Wall now, Offset high_watermark);
+  // *blocks* What the pass has written replaces the segments that it was made from; readers notice nothing.
+  Result<std::shared_ptr<DeletedSegments>> install(Compaction& compaction);
+
   // ---- Durability
 
   // *blocks* Any thread, without the runner: makes everything that was appended before the call durable and returns
@@ -132,6 +148,7 @@ class PartitionLog {
  private:
   friend class LogDirectory;
   friend class PlainLog;
+  friend class Compaction;
   class Body;
   explicit PartitionLog(std::unique_ptr<Body> body);
   std::unique_ptr<Body> body_;
