@@ -47,7 +47,10 @@ class NodeCollectable final : public prometheus::Collectable {
     gauge("connections", "Open connections.", net.connections);
     counter("connections_accepted_total", "Connections accepted.", net.connections_accepted);
     counter("connections_refused_total", "Connections closed at once because of a limit.", net.connections_refused);
-    gauge("receive_buffer_bytes", "Bytes in receive buffers.", net.receive_buffer_bytes);
+    counter("connections_stalled_total", "Connections closed inside a request because others waited for its memory.",
+            net.connections_stalled);
+    gauge("request_bytes", "Memory held by requests, complete or not.", net.request_bytes);
+    gauge("request_bytes_max", "Memory that requests may hold (queued.max.request.bytes).", net.request_bytes_max);
     auto const& state = snapshot_.state;
     gauge("partitions", "Partitions with a replica on this node.", state.partitions);
     gauge("partitions_leading", "Partitions that this node leads.", state.leaders);

@@ -1,6 +1,7 @@
 #include "connection.h"
 
 #include <netinet/tcp.h>
+#include <poll.h>
 #include <sys/ioctl.h>
 #include <sys/sendfile.h>
 #include <sys/socket.h>
@@ -62,6 +63,16 @@ void Socket::set_read_low_water(size_t bytes) {
   read_low_water_ = bytes;
   int const value = static_cast<int>(bytes);
   ::setsockopt(descriptor_.native_handle(), SOL_SOCKET, SO_RCVLOWAT, &value, sizeof value);
+}
+
+env::Unread Socket::unread() {
+  if (is_dead_) return {0, true};
+  pollfd state{descriptor_.native_handle(), POLLRDHUP, 0};
+  if (::poll(&state, 1, 0) < 0) return {};
+  if (state.revents & (POLLERR | POLLHUP)) return {0, true};
+  int bytes = 0;
+  ::ioctl(descriptor_.native_handle(), FIONREAD, &bytes);
+  return {static_cast<size_t>(bytes), (state.revents & POLLRDHUP) != 0};
 }
 
 // ---- sending

@@ -27,6 +27,7 @@ class Socket final : public std::enable_shared_from_this<Socket> {
   void set_reading(bool on);
   env::ReadOutcome read_some(MutableByteView into);
   void set_read_low_water(size_t bytes);
+  env::Unread unread();
   void send(env::Response response);
   int64_t unsent_bytes() const { return unsent_bytes_; }
   void close_after_sent();
@@ -126,6 +127,7 @@ class OsConnection final : public env::Connection {
   void set_reading(bool on) override { socket_->set_reading(on); }
   env::ReadOutcome read_some(MutableByteView into) override { return socket_->read_some(into); }
   void set_read_low_water(size_t bytes) override { socket_->set_read_low_water(bytes); }
+  env::Unread unread() override { return socket_->unread(); }
   void send(env::Response response) override { socket_->send(std::move(response)); }
   int64_t unsent_bytes() const override { return socket_->unsent_bytes(); }
   void close_after_sent() override { socket_->close_after_sent(); }

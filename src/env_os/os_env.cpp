@@ -9,6 +9,7 @@
 
 #include "disk.h"
 #include "logger.h"
+#include "memory.h"
 #include "network.h"
 #include "pools.h"
 #include "reactor.h"
@@ -98,7 +99,7 @@ class OsEnvImpl final : public OsEnv {
   env::Limits limits() const override {
     rlimit limit{};
     ::getrlimit(RLIMIT_NOFILE, &limit);
-    return {.descriptors_max = static_cast<size_t>(limit.rlim_cur)};
+    return {.descriptors_max = static_cast<size_t>(limit.rlim_cur), .memory_bytes = memory_bytes_max("/")};
   }
   Logger& log() override { return *log_; }
   Hooks& hooks() override { return Hooks::none(); }

@@ -4,11 +4,15 @@
 
 namespace millrace::net {
 
-MutableByteView FrameReader::room() {
+size_t FrameReader::wanted_bytes() const {
+  auto const wanted = frame_bytes_ ? *frame_bytes_ : std::min(expected_bytes_, kAtOnceBytesMax);
+  return std::max(std::min(wanted, std::max(kAtOnceBytesMax, 2 * pending())), pending() + 1);
+}
+
+MutableByteView FrameReader::room(Standing standing) {
   auto const needed = frame_bytes_.value_or(kLengthBytes);
   if (buffer_.size() - begin_ < std::min(needed, kAtOnceBytesMax) || buffer_.size() == end_) {
-    auto const wanted = frame_bytes_ ? needed : std::min(expected_bytes_, kAtOnceBytesMax);
-    if (!move_to(std::min(wanted, std::max(kAtOnceBytesMax, 2 * pending())))) return {};
+    if (!move_to(wanted_bytes(), Claim::within_limit) && !move_beyond_limit(standing)) return {};
   }
   auto view = buffer_.mutable_view().subspan(end_);
   // A large frame's buffer ends with it: what follows starts in a fresh one instead of being copied there.
@@ -18,8 +22,15 @@ MutableByteView FrameReader::room() {
   return view;
 }
 
-bool FrameReader::move_to(size_t bytes) {
-  auto next = pool_->acquire(std::max(bytes, pending() + 1));
+// The one that is favoured gets all that its frame needs, so that it never has to ask again.
+bool FrameReader::move_beyond_limit(Standing standing) {
+  auto const needed = std::max(frame_bytes_.value_or(kLengthBytes), pending() + 1);
+  if (needed <= BufferPool::kBytesMin && !standing.holds_requests) return move_to(needed, Claim::out_of_turn);
+  return standing.is_first && move_to(needed, Claim::in_turn);
+}
+
+bool FrameReader::move_to(size_t bytes, Claim claim) {
+  auto next = pool_->acquire(bytes, claim);
   if (!next) return false;
   auto const rest = buffer_.view().subspan(begin_, pending());
   std::ranges::copy(rest, next->mutable_view().begin());

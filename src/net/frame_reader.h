@@ -23,8 +23,13 @@ class FrameReader {
 
   explicit FrameReader(std::shared_ptr<BufferPool> pool) : pool_(std::move(pool)) {}
 
-  // Where the next bytes go; empty when the budget for buffers is spent: ask again later.
-  MutableByteView room();
+  // Who asks for room, and so what it is given although the memory of requests is spent.
+  struct Standing {
+    bool holds_requests = false;  // no: a small buffer always
+    bool is_first = false;        // of those that wait: room for its whole frame, unless another has been favoured so
+  };
+  // Where the next bytes go; empty when there is no memory for them: ask again later.
+  MutableByteView room(Standing standing);
   // `count` bytes have been read into room().
   void on_read(size_t count);
   // The next whole frame without its length; none when more bytes are needed. An error: the length is negative or
@@ -34,10 +39,21 @@ class FrameReader {
   // How many bytes are worth waking up for.
   size_t low_water() const;
   bool is_inside_frame() const { return begin_ != end_; }
+  // More memory than anybody is given for the asking belongs to a frame that is not complete.
+  bool is_inside_large_frame() const { return frame_bytes_ && buffer_.size() > BufferPool::kBytesMin; }
+  size_t held_bytes() const { return buffer_.size(); }
+  size_t frame_bytes() const { return frame_bytes_.value_or(0); }  // announced, with its length; 0: not known yet
+  size_t received_bytes() const { return end_ - begin_; }          // of the frame being read
+  // Of the next request for room; with what is held now it is what the frame needs to go on.
+  size_t wanted_bytes() const;
+  // That the frame which is being read needs at least to be whole.
+  size_t missing_bytes() const { return std::max(frame_bytes_.value_or(kLengthBytes), pending()) - pending(); }
 
  private:
+  using Claim = RequestMemory::Claim;
   size_t pending() const { return end_ - begin_; }
-  bool move_to(size_t bytes);  // a new buffer of at least `bytes` with what is pending in front
+  bool move_to(size_t bytes, Claim claim);  // a new buffer of at least `bytes` with what is pending in front
+  bool move_beyond_limit(Standing standing);
 
   std::shared_ptr<BufferPool> pool_;
   SharedBytes buffer_;

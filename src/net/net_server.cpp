@@ -4,17 +4,29 @@
 #include <mutex>
 #include <unordered_map>
 
+#include "memory_queue.h"
 #include "millrace/base/assert.h"
 #include "server_connection.h"
 
 namespace millrace::net {
+
+namespace {
+
+// A quarter leaves room for what requests turn into, for answers and for the page cache that the logs live in.
+int64_t default_request_bytes_max(env::Limits const& limits) {
+  if (limits.memory_bytes <= 0) return NetOptions::kRequestBytesMaxUnknown;
+  return std::max(limits.memory_bytes / 4, NetOptions::kRequestBytesMaxLeast);
+}
+
+}  // namespace
 
 // Kept alive by connections on their way and by tasks; everything of a Shard belongs to its reactor's thread.
 class NetServer::Core final : public std::enable_shared_from_this<Core> {
  public:
   Core(env::Env& env, NetOptions options)
       : env_(env), options_(std::move(options)),
-        budget_(std::make_shared<BufferBudget>(options_.receive_buffer_bytes_max)) {
+        memory_(std::make_shared<RequestMemory>(
+            options_.request_bytes_max > 0 ? options_.request_bytes_max : default_request_bytes_max(env.limits()))) {
     for (size_t i = 0; i < env.reactor_count(); ++i) shards_.push_back(std::make_unique<Shard>(*this, env.reactor(i)));
   }
 
@@ -26,6 +38,7 @@ class NetServer::Core final : public std::enable_shared_from_this<Core> {
   // Without the threads: destroys what is left.
   void abandon() {
     for (auto& shard : shards_) {
+      shard->queue.clear();
       shard->connections.clear();
       shard->waiting.clear();
     }
@@ -45,12 +58,18 @@ class NetServer::Core final : public std::enable_shared_from_this<Core> {
 
   // The connections of one reactor.
   struct Shard final : ServerConnection::Owner {
-    Shard(Core& c, env::Reactor& r) : core(c), reactor(r), pool(BufferPool::make(c.budget_)) {}
-    void on_finished(ServerConnection& connection) override { core.on_finished(*this, connection); }
+    Shard(Core& c, env::Reactor& r) : core(c), reactor(r), pool(BufferPool::make(c.memory_)), queue(r, c.memory_, c.env_.log()) {}
+    void on_finished(ServerConnection& connection) override {
+      queue.forget(connection);
+      core.on_finished(*this, connection);
+    }
+    void on_memory_wanted(ServerConnection& connection) override { queue.wait(connection); }
+    void on_large_frame(ServerConnection& connection) override { queue.watch(connection); }
 
     Core& core;
     env::Reactor& reactor;
     std::shared_ptr<BufferPool> pool;
+    MemoryQueue queue;
     Counters counters;
     std::unordered_map<uint64_t, std::unique_ptr<ServerConnection>> connections;
     std::vector<std::pair<std::shared_ptr<Listening>, std::unique_ptr<env::Connection>>> waiting;  // for open()
@@ -69,7 +88,7 @@ class NetServer::Core final : public std::enable_shared_from_this<Core> {
   env::Env& env_;
   std::atomic<Handler*> handler_{nullptr};
   NetOptions const options_;
-  std::shared_ptr<BufferBudget> const budget_;
+  std::shared_ptr<RequestMemory> const memory_;
   std::vector<std::unique_ptr<Shard>> shards_;
   std::atomic<uint64_t> next_id_{1};
 
@@ -264,8 +283,10 @@ NetStats NetServer::Core::stats() const {
     total.requests += shard->counters.requests.value();
     total.bytes_in += shard->counters.bytes_in.value();
     total.bytes_out += shard->counters.bytes_out.value();
+    total.connections_stalled += shard->queue.closed_count();
   }
-  total.receive_buffer_bytes = budget_->used();
+  total.request_bytes = memory_->used();
+  total.request_bytes_max = memory_->bytes_max();
   std::lock_guard const lock(mutex_);
   total.connections = connection_count_;
   total.connections_accepted = accepted_count_;

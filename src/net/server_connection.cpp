@@ -49,12 +49,15 @@ class ServerConnection::PendingAnswer final : public Answer {
 
 ServerConnection::ServerConnection(std::unique_ptr<env::Connection> connection, std::shared_ptr<ConnectionInfo> info,
                                    Handler& handler, Owner& owner, Logger& log, Settings settings,
-                                   std::shared_ptr<BufferPool> pool, Counters& counters)
+                                   std::shared_ptr<BufferPool> const& pool, Counters& counters)
     : connection_(std::move(connection)), info_(std::move(info)), handler_(handler), owner_(owner), log_(log),
       settings_(settings), counters_(counters), link_(std::make_shared<Link>(connection_->reactor(), this)),
-      reader_(std::move(pool)) {}
+      memory_(pool->memory()), reader_(pool) {}
 
-ServerConnection::~ServerConnection() { link_->connection = nullptr; }
+ServerConnection::~ServerConnection() {
+  link_->connection = nullptr;
+  end_wait_for_memory();
+}
 
 void ServerConnection::start() {
   last_active_ = link_->reactor.now();
@@ -65,8 +68,8 @@ void ServerConnection::start() {
 
 void ServerConnection::on_readable() {
   if (is_finished_ || is_closing_) return;
-  auto const room = reader_.room();
-  if (room.empty()) return retry_reading_later();
+  auto const room = reader_.room({.holds_requests = !order_.is_empty()});
+  if (room.empty()) return wait_for_memory();
   auto const outcome = connection_->read_some(room);
   switch (outcome.state) {
     case env::ReadState::would_block: return;
@@ -75,9 +78,50 @@ void ServerConnection::on_readable() {
     case env::ReadState::some: break;
   }
   last_active_ = link_->reactor.now();
+  read_bytes_ += outcome.count;
   counters_.bytes_in.add(static_cast<int64_t>(outcome.count));
   reader_.on_read(outcome.count);
   pump();
+  if (!is_watched && !is_finished_ && reader_.is_inside_large_frame()) owner_.on_large_frame(*this);
+}
+
+void ServerConnection::wait_for_memory() {
+  memory_ticket_ = memory_.join(static_cast<int64_t>(reader_.wanted_bytes()), static_cast<int64_t>(reader_.missing_bytes()));
+  update_reading();
+  owner_.on_memory_wanted(*this);
+}
+
+void ServerConnection::end_wait_for_memory() {
+  if (auto const ticket = std::exchange(memory_ticket_, std::nullopt)) memory_.leave(*ticket);
+}
+
+bool ServerConnection::get_memory() {
+  MR_ASSERT(memory_ticket_.has_value());
+  FrameReader::Standing const standing{.holds_requests = !order_.is_empty(), .is_first = memory_.is_first(*memory_ticket_)};
+  if (!is_closing_ && !order_.is_ending() && reader_.room(standing).empty()) return false;
+  end_wait_for_memory();
+  last_active_ = link_->reactor.now();
+  update_reading();
+  return true;
+}
+
+void ServerConnection::look_for_end_while_waiting() {
+  auto const unread = connection_->unread();
+  if (!unread.is_all || unread.bytes >= reader_.missing_bytes()) return;
+  end_wait_for_memory();
+  on_end();
+}
+
+std::optional<ServerConnection::LargeFrame> ServerConnection::large_frame() const {
+  if (is_closing_ || !reader_.is_inside_large_frame()) return std::nullopt;
+  LargeFrame frame{.held_bytes = reader_.held_bytes(), .received_bytes = reader_.received_bytes(),
+                   .frame_bytes = reader_.frame_bytes(), .progress = read_bytes_, .is_ours = !is_reading_};
+  if (is_waiting_for_memory()) {
+    auto const unread = connection_->unread().bytes;
+    frame.progress += unread;
+    frame.is_ours = unread >= kUnreadOfWaitingMin || unread >= reader_.missing_bytes();
+  }
+  return frame;
 }
 
 // The peer may have closed its side only and still read. As with Kafka, which notices the end after the answer.
@@ -182,17 +226,9 @@ void ServerConnection::send(env::Response response) {
 }
 
 void ServerConnection::update_reading() {
-  auto const on = !order_.is_full() && !order_.is_ending() && !is_half_closed_ && buffer_timer_ == env::kNoTimer;
+  auto const on = !order_.is_full() && !order_.is_ending() && !is_half_closed_ && !is_waiting_for_memory();
   if (on) connection_->set_read_low_water(reader_.low_water());
   if (on != is_reading_) connection_->set_reading(is_reading_ = on);
-}
-
-void ServerConnection::retry_reading_later() {
-  connection_->set_reading(is_reading_ = false);
-  buffer_timer_ = link_->reactor.call_at(link_->reactor.now() + kBufferRetry, [this] {
-    buffer_timer_ = env::kNoTimer;
-    update_reading();
-  });
 }
 
 void ServerConnection::arm_throttle_timer() {
@@ -213,7 +249,7 @@ void ServerConnection::arm_idle_timer(Mono at) {
 void ServerConnection::on_idle_timer() {
   idle_timer_ = env::kNoTimer;
   auto const now = link_->reactor.now();
-  if (order_.running_count() > 0) last_active_ = now;
+  if (order_.running_count() > 0 || is_waiting_for_memory()) last_active_ = now;
   if (now - last_active_ >= settings_.idle_max) return finish("idle for too long");
   arm_idle_timer(last_active_ + settings_.idle_max);
 }
@@ -244,8 +280,9 @@ void ServerConnection::finish(std::string_view reason) {
   if (is_finished_) return;
   is_finished_ = true;
   link_->connection = nullptr;
+  end_wait_for_memory();
   log_.debug("net", "{} {}:{} closed: {}", info_->listener_name, info_->peer.ip, info_->peer.port, reason);
-  for (auto const timer : {idle_timer_, throttle_timer_, buffer_timer_, half_closed_timer_}) link_->reactor.cancel(timer);
+  for (auto const timer : {idle_timer_, throttle_timer_, half_closed_timer_}) link_->reactor.cancel(timer);
   handler_.on_connection_closed(*info_);
   owner_.on_finished(*this);
 }

@@ -26,8 +26,9 @@ class ServerConnection final : public env::ConnectionEvents {
   static constexpr size_t kStartsPerTurnMax = 32;
   // How long what runs may still be answered once the peer has closed its side.
   static constexpr auto kHalfClosedMax = 5s;
-  // How soon reading is tried again when there was no buffer.
-  static constexpr auto kBufferRetry = 10ms;
+  // One that waits for memory and has sent at least so much more meanwhile waits for us; with less it is its peer that
+  // does not go on.
+  static constexpr size_t kUnreadOfWaitingMin = 16_KiB;
 
   struct Settings {
     Duration idle_max{};
@@ -37,10 +38,15 @@ class ServerConnection final : public env::ConnectionEvents {
     virtual ~Owner() = default;
     // The connection is finished; destroy it, but not from inside this call.
     virtual void on_finished(ServerConnection& connection) = 0;
+    // It reads nothing until get_memory() succeeds, which is to be tried.
+    virtual void on_memory_wanted(ServerConnection& connection) = 0;
+    // It is reading a large frame: see that it makes progress while others want the memory.
+    virtual void on_large_frame(ServerConnection& connection) = 0;
   };
 
   ServerConnection(std::unique_ptr<env::Connection> connection, std::shared_ptr<ConnectionInfo> info, Handler& handler,
-                   Owner& owner, Logger& log, Settings settings, std::shared_ptr<BufferPool> pool, Counters& counters);
+                   Owner& owner, Logger& log, Settings settings, std::shared_ptr<BufferPool> const& pool,
+                   Counters& counters);
   ~ServerConnection() override;
 
   void start();
@@ -50,6 +56,22 @@ class ServerConnection final : public env::ConnectionEvents {
   void finish(std::string_view reason);
 
   ConnectionInfo const& info() const { return *info_; }
+
+  // While memory is short. get_memory(): true once reading goes on.
+  bool get_memory();
+  bool is_waiting_for_memory() const { return memory_ticket_.has_value(); }
+  // Ends the wait of one whose peer has gone.
+  void look_for_end_while_waiting();
+  // The frame that is being read, as far as the memory that it holds goes.
+  struct LargeFrame {
+    size_t held_bytes{};
+    size_t received_bytes{};
+    size_t frame_bytes{};
+    uint64_t progress{};    // bytes that have come on this connection, also into the kernel while we do not read
+    bool is_ours{};         // we hold it up, not the peer
+  };
+  std::optional<LargeFrame> large_frame() const;
+  bool is_watched = false;  // the owner's note
 
   void on_readable() override;
   void on_sent() override;
@@ -77,7 +99,8 @@ class ServerConnection final : public env::ConnectionEvents {
   void arm_throttle_timer();
   void arm_idle_timer(Mono at);
   void on_idle_timer();
-  void retry_reading_later();
+  void wait_for_memory();
+  void end_wait_for_memory();
 
   std::unique_ptr<env::Connection> connection_;
   std::shared_ptr<ConnectionInfo> info_;
@@ -87,13 +110,15 @@ class ServerConnection final : public env::ConnectionEvents {
   Settings const settings_;
   Counters& counters_;
   std::shared_ptr<Link> link_;
+  RequestMemory& memory_;
   FrameReader reader_;
   RequestOrder order_;
   Mono last_active_{};
   env::TimerId idle_timer_ = env::kNoTimer;
   env::TimerId throttle_timer_ = env::kNoTimer;
-  env::TimerId buffer_timer_ = env::kNoTimer;
   env::TimerId half_closed_timer_ = env::kNoTimer;
+  std::optional<RequestMemory::Ticket> memory_ticket_;  // while it waits
+  uint64_t read_bytes_ = 0;
   bool is_pumping_ = false;
   bool is_pump_scheduled_ = false;
   bool is_reading_ = false;

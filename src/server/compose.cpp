@@ -26,8 +26,8 @@ std::string host_name() {
 bool is_wildcard(std::string_view host) { return host.empty() || host == "0.0.0.0" || host == "::"; }
 
 Result<std::vector<env::SocketAddress>> addresses_of(ListenerSetting const& listener) {
-  // Both families, as a name that has both addresses would give.
-  if (listener.host.empty()) return std::vector<env::SocketAddress>{{"0.0.0.0", listener.port}, {"::", listener.port}};
+  // Both families, as on a JVM, where a wildcard socket of either family takes connections of both.
+  if (is_wildcard(listener.host)) return std::vector<env::SocketAddress>{{"0.0.0.0", listener.port}, {"::", listener.port}};
   MR_TRY_ASSIGN(auto addresses, env_os::resolve(listener.host, listener.port));
   // IPv4 first: an IPv6 address that the machine does not have is passed over, an IPv4 one is an error.
   std::ranges::stable_partition(addresses, [](auto const& a) { return a.ip.find(':') == std::string::npos; });
@@ -123,7 +123,7 @@ Result<net::NetOptions> compose_net(Configuration const& configuration) {
   out.connections_max = configuration.integer("max.connections");
   out.connections_per_ip_max = configuration.integer("max.connections.per.ip");
   out.idle_max = from_ms(configuration.integer("connections.max.idle.ms"));
-  if (auto const bytes = configuration.integer("queued.max.request.bytes"); bytes > 0) out.receive_buffer_bytes_max = bytes;
+  out.request_bytes_max = configuration.integer("queued.max.request.bytes");
   for (auto const& item : configuration.list("max.connections.per.ip.overrides")) {
     auto const colon = item.rfind(':');
     auto const count = colon == std::string::npos ? std::nullopt : parse_integer(std::string_view(item).substr(colon + 1));

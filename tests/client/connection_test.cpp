@@ -83,6 +83,7 @@ class FakeConnection final : public env::Connection {
     return {env::ReadState::some, given};
   }
   void set_read_low_water(size_t) override {}
+  env::Unread unread() override { return {server_.incoming.size(), server_.is_ended}; }
   void send(env::Response response) override {
     for (auto const& chunk : response.chunks) server_.sent += as_text(std::get<SharedBytes>(chunk).view());
   }

@@ -53,8 +53,8 @@ class Bystander:
             assert self.rounds > 0
 
 
-def with_broker(test, memory_mb_max=96, slowest_s_max=2.0):
-    with Broker() as broker:
+def with_broker(test, memory_mb_max=96, slowest_s_max=2.0, **settings):
+    with Broker(**settings) as broker:
         broker.start()
         with Bystander(broker) as other:
             time.sleep(0.2)
@@ -211,6 +211,56 @@ def one_byte_at_a_time():
     with_broker(run)
 
 
+def halves_of_large_requests():
+    """Twenty send half of 50 MiB and nothing more. Memory stays within the limit and one request beyond it, others with
+    large requests get theirs through once the silent are closed, and who leaves while it waits is let go."""
+    limit = 52 << 20
+
+    def run(broker):
+        with broker.connect() as c:
+            c.create("large", configs={"max.message.bytes": 20 << 20})
+        half = struct.pack(">i", 50 << 20) + bytes((50 << 20) // 2)
+
+        def send_half(socket):
+            try:
+                socket.sendall(half)
+            except OSError:
+                pass  # closed, as it should be
+        before = broker.descriptors("socket:")
+        crowd = [broker.connect(60) for _ in range(20)]
+        threads = [threading.Thread(target=send_half, args=(c.socket,)) for c in crowd]
+        for thread in threads:
+            thread.start()
+        time.sleep(1)
+        assert broker.memory_kb() < (2 * limit >> 10) + 64 * 1024, broker.memory_kb()
+        # Half of them leave while they wait. With a reset: an orderly end is behind bytes that nobody has room for.
+        for c in crowd[10:]:
+            c.socket.setsockopt(1, 13, struct.pack("ii", 1, 0))
+            c.socket.shutdown(2)
+            c.close()
+        end = time.monotonic() + 5
+        while broker.descriptors("socket:") > before + 10 and time.monotonic() < end:
+            time.sleep(0.05)
+        assert broker.descriptors("socket:") <= before + 10, "who waits for memory does not notice that its peer has gone"
+        began = time.monotonic()
+        value = bytes(15 << 20)
+        with broker.connect(60) as c:
+            assert c.produce("large", {0: batch([value])})[0] == (0, 0)
+            waited_s = time.monotonic() - began
+        print(f"     a request of 15 MiB came through after {waited_s:.1f} s")
+        assert waited_s < 15
+        end = time.monotonic() + 10
+        while "stopped in the middle of a request" not in broker.tail():
+            assert time.monotonic() < end, broker.tail()
+            time.sleep(0.1)
+        for c in crowd[:10]:
+            c.socket.shutdown(2)
+            c.close()
+        for thread in threads:
+            thread.join()
+    with_broker(run, memory_mb_max=(2 * limit >> 20) + 96, queued_max_request_bytes=limit, socket_request_max_bytes=limit)
+
+
 def answers_never_read():
     def run(broker):
         with broker.connect() as c:
@@ -330,5 +380,5 @@ def ends_in_the_middle():
 
 
 if __name__ == "__main__":
-    main(lying_lengths, garbage, unknown_apis_and_versions, lying_counts, one_byte_at_a_time, answers_never_read,
+    main(lying_lengths, garbage, unknown_apis_and_versions, lying_counts, one_byte_at_a_time, halves_of_large_requests, answers_never_read,
          many_small_requests_pipelined, no_answer_without_acknowledgement, ends_in_the_middle)

@@ -230,6 +230,30 @@ TEST_F(Network, what_was_sent_arrives_before_the_close_even_with_unread_input) {
   EXPECT_EQ(client_->wait_for(0).size(), 500'000u);
 }
 
+TEST_F(Network, who_does_not_read_can_still_tell_what_came_and_whether_the_peer_is_there) {
+  connect("127.0.0.1");
+  auto const wait_for = [&](size_t bytes, bool is_all) {
+    for (int i = 0; i < 2000; ++i) {
+      env::Unread unread;
+      on(*server_, [&] { unread = server_->connection->unread(); });
+      if (unread.bytes == bytes && unread.is_all == is_all) return true;
+      std::this_thread::sleep_for(1ms);
+    }
+    return false;
+  };
+  EXPECT_TRUE(wait_for(0, false));
+  on(*client_, [&] {
+    env::Response some;
+    some.chunks.push_back(SharedBytes::copy_of(as_bytes("12345")));
+    client_->connection->send(std::move(some));
+  });
+  EXPECT_TRUE(wait_for(5, false));
+  on(*client_, [&] { client_->connection->close_after_sent(); });
+  EXPECT_TRUE(wait_for(5, true));
+  on(*client_, [&] { client_->connection->reset(); });
+  EXPECT_TRUE(wait_for(0, true));
+}
+
 TEST_F(Network, a_refused_connection_is_an_error) {
   auto listener = *env_->network().listen({.address = {"127.0.0.1", 0}}, [](std::unique_ptr<env::Connection>) {});
   auto const port = listener->local().port;

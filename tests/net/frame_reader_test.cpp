@@ -1,5 +1,6 @@
 // Frames come out of any split of the stream, unchanged, each in memory of its own; bad lengths are refused before
-// anything is allocated; memory follows what was received, not what was announced; no buffer is held between frames.
+// anything is allocated; memory follows what was received, not what was announced, up to a limit; no buffer is held
+// between frames.
 #include <gtest/gtest.h>
 
 #include "../../src/net/frame_reader.h"
@@ -17,13 +18,13 @@ std::string framed(std::string const& body) {
 }
 
 struct Fixture {
-  std::shared_ptr<BufferBudget> budget = std::make_shared<BufferBudget>(int64_t{64} << 20);
-  std::shared_ptr<BufferPool> pool = BufferPool::make(budget);
+  std::shared_ptr<RequestMemory> memory = std::make_shared<RequestMemory>(int64_t{64} << 20);
+  std::shared_ptr<BufferPool> pool = BufferPool::make(memory);
   FrameReader reader{pool};
 
   // Feeds at most `count` bytes of `stream`; returns how many went in.
   size_t feed(std::string_view stream, size_t count) {
-    auto const room = reader.room();
+    auto const room = reader.room({});
     count = std::min({count, room.size(), stream.size()});
     std::ranges::copy(as_bytes(stream.substr(0, count)), room.begin());
     reader.on_read(count);
@@ -74,7 +75,7 @@ TEST(FrameReader, any_split_gives_the_same_frames) {
     }
     EXPECT_FALSE(fixture.reader.is_inside_frame());
     frames.clear();
-    EXPECT_EQ(fixture.budget->used(), 0);
+    EXPECT_EQ(fixture.memory->used(), 0);
   }
 }
 
@@ -95,27 +96,63 @@ TEST(FrameReader, an_announced_length_alone_costs_little) {
   Fixture fixture;
   fixture.feed(std::string("\x05\0\0\0", 4) + "x", 5);  // 80 MiB are announced
   ASSERT_TRUE(fixture.reader.next_frame(kFrameBytesMax).ok());
-  EXPECT_GT(fixture.reader.room().size(), 0u);
-  EXPECT_LE(fixture.budget->used(), int64_t{2} << 20);
+  EXPECT_GT(fixture.reader.room({}).size(), 0u);
+  EXPECT_LE(fixture.memory->used(), int64_t{2} << 20);
   EXPECT_EQ(fixture.reader.low_water(), FrameReader::kLowWaterMax);
 }
 
-TEST(FrameReader, without_budget_there_is_no_room_until_some_comes_back) {
-  auto budget = std::make_shared<BufferBudget>(static_cast<int64_t>(BufferPool::kBytesMin));
-  auto pool = BufferPool::make(budget);
-  FrameReader first(pool);
-  FrameReader second(pool);
-  EXPECT_FALSE(first.room().empty());
-  EXPECT_TRUE(second.room().empty());
-  auto const room = first.room();
+// Reads up to `count` bytes of a large frame into `reader`, as far as it gets room; the rest of the frame never comes.
+size_t feed_part(FrameReader& reader, size_t count, FrameReader::Standing standing) {
+  std::string bytes(count, 'x');
+  bytes.replace(0, 4, std::string("\x05\0\0\0", 4));  // 80 MiB
+  size_t done = 0;
+  while (done < count) {
+    auto const room = reader.room(standing);
+    if (room.empty()) break;
+    auto const piece = std::min(room.size(), count - done);
+    std::ranges::copy(as_bytes(std::string_view(bytes).substr(done, piece)), room.begin());
+    reader.on_read(piece);
+    EXPECT_TRUE(reader.next_frame(kFrameBytesMax).ok());
+    done += piece;
+  }
+  return done;
+}
+
+TEST(FrameReader, memory_follows_what_came_up_to_the_limit) {
+  Fixture fixture;
+  EXPECT_EQ(feed_part(fixture.reader, 10'000'000, {}), 10'000'000u);
+  EXPECT_LE(fixture.memory->used(), 20'000'000);
+  EXPECT_TRUE(fixture.reader.is_inside_large_frame());
+  FrameReader other(fixture.pool);
+  EXPECT_LT(feed_part(other, 60'000'000, {}), 48'000'000u);
+  EXPECT_LE(fixture.memory->used(), fixture.memory->bytes_max());
+}
+
+TEST(FrameReader, beyond_the_limit_small_frames_come_through_and_one_large_one_at_a_time) {
+  auto memory = std::make_shared<RequestMemory>(1 << 20);
+  auto pool = BufferPool::make(memory);
+  ASSERT_TRUE(memory->take(1 << 20, RequestMemory::Claim::within_limit));
+  FrameReader small(pool);
+  EXPECT_TRUE(small.room({.holds_requests = true}).empty());
+  auto const room = small.room({.holds_requests = false});
+  ASSERT_FALSE(room.empty());
   auto const bytes = framed("hello");
   std::ranges::copy(as_bytes(bytes), room.begin());
-  first.on_read(bytes.size());
-  auto frame = *first.next_frame(kFrameBytesMax);
-  ASSERT_FALSE(*first.next_frame(kFrameBytesMax));
-  EXPECT_TRUE(second.room().empty());  // the frame still holds the buffer
+  small.on_read(bytes.size());
+  auto frame = *small.next_frame(kFrameBytesMax);
+  ASSERT_FALSE(*small.next_frame(kFrameBytesMax));
+  EXPECT_EQ(memory->used(), (1 << 20) + static_cast<int64_t>(BufferPool::kBytesMin));  // the frame still holds the buffer
   frame.reset();
-  EXPECT_FALSE(second.room().empty());
+  EXPECT_EQ(memory->used(), 1 << 20);
+
+  FrameReader first(pool);
+  FrameReader second(pool);
+  EXPECT_EQ(feed_part(first, 1'000'000, {}), BufferPool::kBytesMin);
+  EXPECT_EQ(feed_part(second, 1'000'000, {}), BufferPool::kBytesMin);
+  EXPECT_EQ(first.room({.is_first = true}).size(), (size_t{80} << 20) + 4 - BufferPool::kBytesMin);
+  EXPECT_TRUE(second.room({.is_first = true}).empty());
+  first = FrameReader(pool);
+  EXPECT_FALSE(second.room({.is_first = true}).empty());
 }
 
 }  // namespace

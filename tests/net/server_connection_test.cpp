@@ -62,6 +62,8 @@ struct Wire {
   bool is_reading = false;
   bool is_end = false;
   bool is_stuck = false;  // the client does not read
+  bool is_recorded = true;
+  size_t sent_bytes = 0;
   std::string closed;     // by the server: "after sent", "destroyed"
   int64_t unsent = 0;
 };
@@ -87,8 +89,12 @@ class FakeConnection final : public env::Connection {
     return {env::ReadState::some, count};
   }
   void set_read_low_water(size_t) override {}
+  env::Unread unread() override { return {wire_->to_server.size(), wire_->is_end}; }
   void send(env::Response response) override {
-    for (auto const& chunk : response.chunks) wire_->to_client += as_text(std::get<SharedBytes>(chunk).view());
+    for (auto const& chunk : response.chunks) {
+      wire_->sent_bytes += std::get<SharedBytes>(chunk).size();
+      if (wire_->is_recorded) wire_->to_client += as_text(std::get<SharedBytes>(chunk).view());
+    }
     if (wire_->is_stuck) wire_->unsent += response.bytes();
   }
   int64_t unsent_bytes() const override { return wire_->unsent; }
@@ -138,7 +144,7 @@ class FakeEnv final : public env::Env, public env::Network {
   Random random(std::string_view) override { return Random(1); }
   Uuid random_uuid() override { return {}; }
   std::string boot_id() override { return {}; }
-  env::Limits limits() const override { return {}; }
+  env::Limits limits() const override { return {.descriptors_max = 0, .memory_bytes = memory_bytes}; }
   void connect(env::Reactor&, std::string const&, uint16_t, Mono,
                Callback<void(Result<std::unique_ptr<env::Connection>>)>) override {}
 
@@ -146,6 +152,7 @@ class FakeEnv final : public env::Env, public env::Network {
   env::AcceptHandler accept;
   std::shared_ptr<bool> is_paused;
   std::string unusable_ip;
+  int64_t memory_bytes = 0;
 };
 
 // Frames beginning with `P` count as Produces; the test answers by hand.
@@ -160,15 +167,18 @@ class TestHandler final : public Handler {
       return;
     }
     answers.push_back(std::move(answer));
+    frames.push_back(std::move(request.frame));
   }
   void on_connection_closed(ConnectionInfo const&) override { ++closed_count; }
-  int64_t request_bytes_max(ConnectionInfo const&) const override { return 1000; }
+  int64_t request_bytes_max(ConnectionInfo const&) const override { return bytes_max; }
   bool may_overlap(ByteView frame) const override { return !frame.empty() && frame[0] == std::byte{'P'}; }
 
   std::string started;
   std::vector<std::unique_ptr<Answer>> answers;
+  std::vector<SharedBytes> frames;  // a request holds its frame until it is answered
   bool echo = false;
   int closed_count = 0;
+  int64_t bytes_max = 1000;
 };
 
 std::string framed(std::string const& body) { return std::string("\0\0\0", 3) + static_cast<char>(body.size()) + body; }
@@ -189,6 +199,7 @@ class ServerConnections : public testing::Test {
   void answer(size_t index, std::string const& text, Duration throttle = {}) {
     env::Response response;
     response.chunks.push_back(SharedBytes::copy_of(as_bytes(text)));
+    handler.frames[index] = {};
     env.loop.in_turn([&] { handler.answers[index]->send(std::move(response), throttle); });
   }
 
@@ -396,6 +407,116 @@ TEST_F(ServerConnections, a_missing_ipv6_is_skipped_but_not_an_ipv4) {
   EXPECT_FALSE(server->listen({.name = "SIX", .addresses = {{"::", 0}}}).ok());
   env.unusable_ip = "10.0.0.1";
   EXPECT_FALSE(server->listen({.name = "FOUR", .addresses = {{"10.0.0.1", 0}}}).ok());
+}
+
+std::string large_frame(size_t body_bytes) {
+  std::string out(4 + body_bytes, 'L');
+  for (size_t i = 0; i < 4; ++i) out[i] = static_cast<char>(body_bytes >> (8 * (3 - i)));
+  return out;
+}
+
+// The memory of requests: 4 MiB here, and frames of up to 20 MiB.
+class RequestsMemory : public ServerConnections {
+ protected:
+  static constexpr size_t kFrameBytes = 20 << 20;
+  RequestsMemory() {
+    handler.bytes_max = int64_t{kFrameBytes};
+    handler.echo = true;
+    listen({.request_bytes_max = 4 << 20});
+  }
+  ~RequestsMemory() override { EXPECT_LE(used_max, (int64_t{4} << 20) + int64_t{kFrameBytes} + (1 << 20)); }
+
+  // What came for `wire` is read as far as the server wants it, while `time` goes by.
+  void pass(Duration time, std::vector<Wire*> const& wires) {
+    for (auto const end = env.loop.now() + time; env.loop.now() < end; env.loop.pass(10ms)) {
+      for (auto* wire : wires) client_sends(*wire, "");
+      used_max = std::max(used_max, server->stats().request_bytes);
+    }
+    env.loop.run();
+  }
+  static std::shared_ptr<Wire> unrecorded(std::shared_ptr<Wire> wire) {
+    wire->is_recorded = false;
+    return wire;
+  }
+
+  int64_t used_max = 0;
+};
+
+TEST_F(RequestsMemory, defaults_to_a_quarter_of_what_there_is) {
+  EXPECT_EQ(server->stats().request_bytes_max, 4 << 20);
+  env.memory_bytes = int64_t{1} << 30;
+  EXPECT_EQ(NetServer(env, {}).stats().request_bytes_max, 256 << 20);
+  env.memory_bytes = 1 << 20;
+  EXPECT_EQ(NetServer(env, {}).stats().request_bytes_max, NetOptions::kRequestBytesMaxLeast);
+}
+
+TEST_F(RequestsMemory, large_requests_of_many_all_come_through) {
+  std::vector<std::shared_ptr<Wire>> wires;
+  std::vector<Wire*> all;
+  for (int i = 0; i < 8; ++i) {
+    wires.push_back(unrecorded(env.connect()));
+    wires.back()->to_server = large_frame(kFrameBytes);
+    all.push_back(wires.back().get());
+  }
+  pass(2s, all);
+  for (auto const& wire : wires) EXPECT_EQ(wire->sent_bytes, kFrameBytes + 4);
+  EXPECT_EQ(server->stats().connections_stalled, 0);
+  EXPECT_EQ(server->stats().request_bytes, 0);
+}
+
+TEST_F(RequestsMemory, who_stops_in_the_middle_is_closed_when_others_wait_and_small_requests_never_do) {
+  std::vector<std::shared_ptr<Wire>> hostile;
+  std::vector<Wire*> all;
+  for (int i = 0; i < 8; ++i) {
+    hostile.push_back(unrecorded(env.connect()));
+    hostile.back()->to_server = large_frame(kFrameBytes).substr(0, kFrameBytes / 2);
+    all.push_back(hostile.back().get());
+  }
+  auto const good = unrecorded(env.connect());
+  auto const small = env.connect();
+  pass(100ms, all);
+  client_sends(*small, framed("F1"));
+  EXPECT_EQ(small->to_client, framed("F1"));
+  good->to_server = large_frame(kFrameBytes);
+  all.push_back(good.get());
+  // One of them after the other is favoured, stops, and is closed.
+  pass(30s, all);
+  EXPECT_EQ(good->sent_bytes, kFrameBytes + 4);
+  EXPECT_EQ(good->closed, "");
+  EXPECT_GT(server->stats().connections_stalled, 0);
+}
+
+TEST_F(RequestsMemory, a_stalled_request_is_left_alone_while_nobody_wants_its_memory) {
+  auto const slow = unrecorded(env.connect());
+  slow->to_server = large_frame(3 << 20).substr(0, 2 << 20);
+  pass(60s, {slow.get()});
+  EXPECT_EQ(slow->closed, "");
+  slow->to_server = large_frame(3 << 20).substr(2 << 20);
+  pass(30ms, {slow.get()});
+  EXPECT_EQ(slow->sent_bytes, (3u << 20) + 4);
+}
+
+TEST_F(RequestsMemory, who_waits_notices_that_its_peer_has_gone) {
+  handler.echo = false;
+  std::vector<std::shared_ptr<Wire>> wires;
+  std::vector<Wire*> all;
+  auto const add = [&](size_t sent_bytes) {
+    wires.push_back(unrecorded(env.connect()));
+    wires.back()->to_server = large_frame(3 << 20).substr(0, sent_bytes);
+    all.push_back(wires.back().get());
+    pass(10ms, all);
+  };
+  add((3 << 20) + 4);  // is favoured, and runs
+  add((3 << 20) + 4);  // waits, and is whole
+  add(1 << 20);        // waits
+  EXPECT_EQ(handler.answers.size(), 1u);
+  for (auto const& wire : wires) wire->is_end = true;
+  pass(600ms, {wires[1].get(), wires[2].get()});
+  EXPECT_EQ(wires[1]->closed, "");
+  EXPECT_EQ(wires[2]->closed, "destroyed");
+  answer(0, "one");
+  pass(100ms, {wires[1].get()});
+  EXPECT_EQ(handler.answers.size(), 2u);  // whole, and so served although its sender has closed its side
 }
 
 TEST_F(ServerConnections, stopping_waits_for_running_requests_until_the_deadline) {

@@ -41,6 +41,11 @@ class SimConnection final : public env::Connection {
     check_thread();
     low_water_ = bytes;
   }
+  env::Unread unread() override {
+    check_thread();
+    if (node().is_dead() || end().is_dead || end().is_reset) return {0, true};
+    return {end().received.size(), end().has_end};
+  }
   void send(env::Response response) override;
   int64_t unsent_bytes() const override { return link_->ends[side_].unsent_bytes; }
   void close_after_sent() override {

@@ -18,6 +18,7 @@ namespace millrace::env {
 
 struct Limits {
   size_t descriptors_max{};  // soft RLIMIT_NOFILE
+  int64_t memory_bytes{};    // what the process may use of the machine, its control groups respected; 0: unknown
 };
 
 class Env {

@@ -26,6 +26,12 @@ struct ReadOutcome {
   size_t count{};  // > 0 exactly when state is `some`
 };
 
+// What has come and was not read.
+struct Unread {
+  size_t bytes{};
+  bool is_all{};  // nothing will follow: the peer has closed its side, or reset the connection
+};
+
 class ConnectionEvents {
  public:
   virtual ~ConnectionEvents() = default;
@@ -53,6 +59,8 @@ class Connection {
   virtual ReadOutcome read_some(MutableByteView into) = 0;
   // Do not wake for fewer bytes than this (SO_RCVLOWAT); 1 turns it off. A hint.
   virtual void set_read_low_water(size_t bytes) = 0;
+  // Asks the kernel; for those that do not read for a while and still want to know whether the peer is there.
+  virtual Unread unread() = 0;
 
   // Queues a response behind those before it. An announced length is sent whole, or the connection closes.
   virtual void send(Response response) = 0;

@@ -26,7 +26,13 @@ struct NetOptions {
   int64_t connections_per_ip_max = INT64_MAX;    // above it a connection is closed at once
   std::map<std::string, int64_t> connections_per_ip_overrides;  // by numeric address
   Duration idle_max = 600s;                      // zero or less: never
-  int64_t receive_buffer_bytes_max = INT64_MAX;  // over all connections; at the limit reading waits
+  // Memory that the requests of all connections may hold, from their first byte to their answer. At the limit reading
+  // waits; small requests still come through, and one large one at a time. Zero or less: a quarter of the memory that
+  // the process may use.
+  int64_t request_bytes_max = -1;
+
+  static constexpr int64_t kRequestBytesMaxLeast = 16 << 20;
+  static constexpr int64_t kRequestBytesMaxUnknown = 256 << 20;  // when nothing tells how much memory there is
 };
 
 struct NetStats {
@@ -36,7 +42,9 @@ struct NetStats {
   int64_t requests{};
   int64_t bytes_in{};
   int64_t bytes_out{};
-  int64_t receive_buffer_bytes{};  // now
+  int64_t request_bytes{};         // now
+  int64_t request_bytes_max{};
+  int64_t connections_stalled{};   // closed because they held memory that others waited for
 };
 
 // Any thread may call. `env` outlives it.
