@@ -4,6 +4,7 @@
 
 #include "millrace/server/configuration.h"
 #include "millrace/server/node_options.h"
+#include "millrace/server/server.h"
 
 namespace millrace::server {
 namespace {
@@ -137,6 +138,17 @@ TEST(NodeOptions, kafkas_combined_mode) {
   EXPECT_EQ(plan->advertised[0].host, "broker.example");
   EXPECT_EQ(plan->log_directories, (std::vector<std::string>{"/a", "/b"}));
   EXPECT_EQ(plan->metadata_directory, "/a");
+}
+
+TEST(NodeOptions, a_wildcard_of_either_family_listens_on_both_as_on_a_jvm) {
+  for (std::string const host : {"", "[::]", "0.0.0.0"}) {
+    SCOPED_TRACE(host);
+    auto const configuration = *load("listeners=PLAINTEXT://" + host + ":9092");
+    auto const node = compose_node(configuration, *plan_node(configuration));
+    ASSERT_TRUE(node.ok()) << node.error().message;
+    std::vector<env::SocketAddress> const both{{"0.0.0.0", 9092}, {"::", 9092}};
+    EXPECT_EQ(node->listeners[0].net.addresses, both);
+  }
 }
 
 TEST(NodeOptions, refuses_what_kafka_refuses) {
