@@ -248,7 +248,7 @@ def halves_of_large_requests():
             assert c.produce("large", {0: batch([value])})[0] == (0, 0)
             waited_s = time.monotonic() - began
         print(f"     a request of 15 MiB came through after {waited_s:.1f} s")
-        assert waited_s < 15
+        assert waited_s < 20
         end = time.monotonic() + 10
         while "stopped in the middle of a request" not in broker.tail():
             assert time.monotonic() < end, broker.tail()
