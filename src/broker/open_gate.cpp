@@ -5,10 +5,10 @@
 namespace millrace::broker {
 namespace {
 
+// Held by the partitions that it waits for, and by nobody else: it goes with them when the node does.
 class Gate final : public Deadline, public std::enable_shared_from_this<Gate> {
  public:
   explicit Gate(Task then) : then_(std::move(then)) {}
-  void hold() { self_ = shared_from_this(); }
   void one_more() { ++left_; }
   void one_less() {
     if (--left_ == 0) pass();
@@ -17,14 +17,13 @@ class Gate final : public Deadline, public std::enable_shared_from_this<Gate> {
  private:
   void on_deadline() override { pass(); }
   void pass() {
-    auto const keep = std::exchange(self_, nullptr);
+    auto const keep = shared_from_this();
     Deadlines::remove(*this);
     if (then_) std::move(then_)();
   }
 
   size_t left_ = 1;
   Task then_;
-  std::shared_ptr<Gate> self_;  // alive until it is passed
 };
 
 }  // namespace
@@ -38,7 +37,6 @@ void when_open(RequestContext& context, std::vector<std::shared_ptr<runtime::Par
   if (std::none_of(partitions.begin(), partitions.end(), is_opening)) return std::move(then)();
   auto& thread = context.thread();
   auto gate = std::make_shared<Gate>(std::move(then));
-  gate->hold();
   thread.deadlines.add(*gate, thread.reactor.now() + wait_max);
   for (auto const& partition : partitions) {
     if (!is_opening(partition)) continue;

@@ -44,6 +44,8 @@ struct LogDirectory::Body {
   std::function<void(std::string const&)> on_offline;
 
   std::mutex flush_mutex;       // one flush pass at a time
+  std::mutex write_back_mutex;
+  bool is_write_back_checked = false;  // write_back_mutex
   std::mutex checkpoint_mutex;  // one writer of checkpoint files at a time; taken before `mutex`
   std::string last_log_starts, last_high_watermarks, last_recovery_points, last_recovery,
       last_cleaned;

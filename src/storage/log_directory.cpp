@@ -9,17 +9,24 @@ namespace millrace::storage {
 namespace {
 
 // Makes `path` and the parents that it lacks, each with an entry that outlives a power loss: else all below is lost.
-Status make_durable_directory(env::Disk& disk, std::string const& path) {
-  std::vector<std::string> parents;  // of directories that are new
-  for (auto at = path; !disk.exists(at);) {
+Status make_durable_directory(env::Disk& disk, std::string const& path, bool is_fresh) {
+  auto const parent_of = [](std::string const& at) {
     auto const slash = at.rfind('/');
-    auto const parent = slash == std::string::npos ? "." : slash == 0 ? "/" : at.substr(0, slash);
-    parents.push_back(parent);
-    if (parent == "." || parent == "/") break;
-    at = parent;
+    return slash == std::string::npos ? std::string(".") : slash == 0 ? std::string("/") : at.substr(0, slash);
+  };
+  bool is_missing = !disk.exists(path);
+  if (!is_missing && !is_fresh) return {};
+  std::vector<std::pair<std::string, bool>> parents;  // and whether it gets a new entry
+  for (auto at = path; at != "." && at != "/"; at = parent_of(at)) {
+    is_missing = is_missing && !disk.exists(at);
+    parents.emplace_back(parent_of(at), is_missing);
   }
-  if (!parents.empty()) MR_TRY(disk.make_directory(path));
-  for (auto const& parent : parents) MR_TRY(disk.sync_directory(parent));
+  MR_TRY(disk.make_directory(path));
+  for (auto const& [parent, has_new_entry] : parents) {
+    // An older start may have made them and not lived to sync them. Those that cannot be opened were not made by us.
+    auto synced = disk.sync_directory(parent);
+    if (!synced && has_new_entry) return synced;
+  }
   return {};
 }
 
@@ -34,6 +41,7 @@ constexpr std::string_view kCleanedFile = "cleaner-offset-checkpoint";
 constexpr std::string_view kBootFile = "millrace-boot-id";
 constexpr std::string_view kRecoveryFile = "millrace-recovery";
 constexpr std::string_view kRecoveringLine = "recovering";
+constexpr std::string_view kDiskFailedLine = "disk failed";
 constexpr std::string_view kDeleteSuffix = "-delete";
 constexpr std::string_view kStraySuffix = "-stray";
 constexpr std::string_view kFutureSuffix = "-future";
@@ -53,6 +61,11 @@ std::string hex(Uuid const& id) {
   std::string out;
   for (auto const byte : id.bytes) out += fmt::format("{:02x}", byte);
   return out;
+}
+
+// `millrace-boot-id`: whose page cache the directory's files were last written through, and what is to be known of it.
+std::string boot_text(std::string_view boot_id, std::string_view second_line = {}) {
+  return fmt::format("{}\n{}{}", boot_id, second_line, second_line.empty() ? "" : "\n");
 }
 
 std::optional<int64_t> parse_clean_stop(std::string_view text) {
@@ -117,7 +130,7 @@ Status LogDirectory::start() {
   auto const refuse = [&](std::string_view why) {
     return Error{ErrorKind::invalid, fmt::format("log directory {}: {}", options_.path, why)};
   };
-  MR_TRY(make_durable_directory(disk_, options_.path));
+  MR_TRY(make_durable_directory(disk_, options_.path, !disk_.exists(file(kMetaProperties))));
   auto lock = disk_.lock(file(kLockFile));
   if (!lock) return refuse(fmt::format("cannot be locked, another process may use it: {}", lock.error().message));
   body_->lock = *std::move(lock);
@@ -154,12 +167,13 @@ Status LogDirectory::start() {
   // How the last owner ended.
   MR_TRY_ASSIGN(auto const clean_stop, read_optional(disk_, file(kCleanStopFile), kSmallFileBytesMax));
   MR_TRY_ASSIGN(auto const boot, read_optional(disk_, file(kBootFile), kSmallFileBytesMax));
+  is_cache_suspect_ = boot && *boot == boot_text(options_.boot_id, kDiskFailedLine);
   if (!meta_text) {
     previous_stop_ = PreviousStop::first_start;
-  } else if (clean_stop) {
+  } else if (clean_stop && !is_cache_suspect_) {
     previous_stop_ = PreviousStop::clean;
     previous_broker_epoch_ = parse_clean_stop(*clean_stop);
-  } else if (boot && *boot == options_.boot_id + "\n") {
+  } else if (boot && *boot == boot_text(options_.boot_id)) {
     previous_stop_ = PreviousStop::process_killed;
   } else {
     previous_stop_ = PreviousStop::machine_lost;
@@ -172,10 +186,16 @@ Status LogDirectory::start() {
     MR_TRY(disk_.sync_directory(options_.path));
   }
   // Until recovery_done() another loss of the process must not pass for a mere kill.
-  bool const is_lost = previous_stop_ == PreviousStop::machine_lost;
-  MR_TRY(env::replace_file(
-      disk_, file(kBootFile),
-      fmt::format("{}\n{}{}", options_.boot_id, is_lost ? kRecoveringLine : "", is_lost ? "\n" : "")));
+  auto const second_line = is_cache_suspect_                                   ? kDiskFailedLine
+                           : previous_stop_ == PreviousStop::machine_lost ? kRecoveringLine
+                                                                          : std::string_view{};
+  MR_TRY(env::replace_file(disk_, file(kBootFile), boot_text(options_.boot_id, second_line)));
+  if (is_cache_suspect_) {
+    options_.log->warn(kArea, "{}: the disk failed its last owner; what was not known to be synced is written again",
+                       options_.path);
+    // Tells the old failure a last time, so that it does not pass for a new one.
+    static_cast<void>(disk_.sync_file_system(options_.path));
+  }
   auto const text = meta.text(options_.now);
   if (!meta_text || MetaProperties::parse(*meta_text)->directory_id != meta.directory_id) {
     MR_TRY(env::replace_file(disk_, file(kMetaProperties), text));
@@ -185,7 +205,7 @@ Status LogDirectory::start() {
 
 Status LogDirectory::recovery_done() {
   if (previous_stop_ != PreviousStop::machine_lost) return {};
-  return env::replace_file(disk_, fmt::format("{}/{}", options_.path, kBootFile), options_.boot_id + "\n");
+  return env::replace_file(disk_, fmt::format("{}/{}", options_.path, kBootFile), boot_text(options_.boot_id));
 }
 
 Status LogDirectory::load_checkpoints() {
@@ -337,7 +357,8 @@ Result<std::shared_ptr<PartitionLog>> LogDirectory::open_log_of_kind(PartitionDi
                                         .high_watermark = known.high_watermark,
                                         .has_no_producers = known.has_no_producers,
                                         .indexes = known.indexes,
-                                        .first_dirty = known.first_dirty};
+                                        .first_dirty = known.first_dirty,
+                                        .is_cache_suspect = is_cache_suspect_};
   if (auto opened = body->open(start, now); !opened) {
     return body->failed(std::move(opened).error(), "open");
   }
@@ -559,7 +580,9 @@ Status LogDirectory::write_recovery_points() {
   return write_file(kRecoveryFile, recovery_file_text(side, text), body_->last_recovery);
 }
 
-Status LogDirectory::write_checkpoints() {
+Status LogDirectory::write_checkpoints() { return write_checkpoints(IfFull::later); }
+
+Status LogDirectory::write_checkpoints(IfFull if_full) {
   std::lock_guard checkpoint_lock(body_->checkpoint_mutex);
   std::vector<PartitionOffset> starts, marks;
   std::map<TopicPartition, uint8_t> stale;
@@ -570,10 +593,10 @@ Status LogDirectory::write_checkpoints() {
       if (known.is_plain) continue;
       bool is_start_needed = known.log_start > Offset(0);
       if (auto const log = known.log.lock()) {
-        known.log_start = log->log_start();
+        known.log_start = std::max(log->log_start(), Offset(log->body_->log_start_wanted.load()));
         known.high_watermark = Offset(log->body_->high_watermark.load());
         // The first segment's name says it otherwise.
-        is_start_needed = known.log_start > log->body_->first_base();
+        is_start_needed = known.log_start > Offset(log->body_->durable_first_base.load());
       }
       if (is_start_needed) starts.push_back({partition, known.log_start});
       marks.push_back({partition, known.high_watermark});
@@ -582,6 +605,9 @@ Status LogDirectory::write_checkpoints() {
   auto const starts_text = offsets_checkpoint_text(starts);
   auto const marks_text = offsets_checkpoint_text(marks);
   MR_TRY(write_file(kLogStartsFile, starts_text, body_->last_log_starts));
+  if (if_full == IfFull::refuse && body_->last_log_starts != starts_text) {
+    return Error{ErrorKind::no_space, fmt::format("write {} of {}: no space left", kLogStartsFile, options_.path)};
+  }
   MR_TRY(write_file(kHighWatermarksFile, marks_text, body_->last_high_watermarks));
   std::lock_guard lock(body_->mutex);
   if (body_->last_log_starts == starts_text) body_->not_stale(stale, Body::kStaleLogStart);
@@ -627,7 +653,8 @@ Status LogDirectory::check_space() {
 
 Status LogDirectory::stop_cleanly(int64_t broker_epoch) {
   if (is_offline()) return Error{ErrorKind::io, offline_reason()};
-  if (auto synced = disk_.sync_file_system(options_.path); !synced) {
+  auto synced = MR_MUTANT(*options_.hooks, "clean_mark_before_sync") ? Status() : disk_.sync_file_system(options_.path);
+  if (!synced) {
     mark_offline(fmt::format("sync {}: {}", options_.path, synced.error().message));
     return synced;
   }
@@ -649,8 +676,11 @@ Status LogDirectory::stop_cleanly(int64_t broker_epoch) {
   MR_TRY(write_recovery_points());
   MR_TRY(write_checkpoints());
   if (is_offline()) return Error{ErrorKind::io, offline_reason()};
-  return env::replace_file(disk_, fmt::format("{}/{}", options_.path, kCleanStopFile),
-                           fmt::format("{{\"version\":0,\"brokerEpoch\":{}}}", broker_epoch));
+  MR_TRY(recovery_done());
+  auto marked = env::replace_file(disk_, fmt::format("{}/{}", options_.path, kCleanStopFile),
+                                  fmt::format("{{\"version\":0,\"brokerEpoch\":{}}}", broker_epoch));
+  if (!marked && marked.error().kind == ErrorKind::io) mark_offline(fmt::format("leave the clean-stop mark: {}", marked.error().message));
+  return marked;
 }
 
 // ---- State
@@ -670,7 +700,32 @@ void LogDirectory::mark_offline(std::string reason) {
     handler = body_->on_offline;
   }
   options_.log->error(kArea, "log directory {} goes offline: {}", options_.path, reason);
+  note_disk_failure();
   if (handler) handler(reason);
+}
+
+// A killed process may have been told of a failed write-back and not have lived to note it. Its files would say no more
+// of it, but the file system tells whoever asks for the first time. Asked once, before the first sync counts.
+Status LogDirectory::check_earlier_write_back() {
+  if (previous_stop_ != PreviousStop::process_killed) return {};
+  std::lock_guard lock(body_->write_back_mutex);
+  if (body_->is_write_back_checked) return {};
+  MR_TRY(disk_.sync_file_system(options_.path));
+  body_->is_write_back_checked = true;
+  return {};
+}
+
+// It need not outlive the machine, whose next boot has another id; so it is not synced, which might fail as well.
+void LogDirectory::note_disk_failure() {
+  if (MR_MUTANT(*options_.hooks, "disk_failure_not_noted")) return;
+  auto const path = fmt::format("{}/{}", options_.path, kBootFile);
+  auto const text = boot_text(options_.boot_id, kDiskFailedLine);
+  auto file = disk_.open(path, env::OpenMode::create_empty);
+  ByteView const piece = as_bytes(text);
+  auto const written = file ? (*file)->write(Position(0), {&piece, 1}) : Status(std::move(file).error());
+  // Without the file the machine counts as lost.
+  if (written || disk_.remove_file(path)) return;
+  options_.log->error(kArea, "{}: {}; restart the machine before this directory is used again", path, written.error().message);
 }
 
 void LogDirectory::set_offline_handler(std::function<void(std::string const& reason)> on_offline) {

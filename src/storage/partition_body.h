@@ -27,6 +27,7 @@ enum class LogKind : uint8_t { partition, plain };
 // A flush pass over one log: what it makes durable once the file system is synced.
 struct FlushTarget {
   Offset end;
+  Offset first_base;
   uint64_t cut_count{};
   bool has_new_epochs = false;
   bool has_no_producers = false;
@@ -49,6 +50,7 @@ class PartitionLog::Body {
     bool has_no_producers = false;  // at the recovery point
     SavedIndexes indexes;           // as of the recovery point
     std::optional<Offset> first_dirty;  // it was compacted: offsets may be missing between segments
+    bool is_cache_suspect = false;      // what is read may not be on the disk
   };
   Status open(Start const& start, Wall now);
 
@@ -95,7 +97,6 @@ class PartitionLog::Body {
   IndexRules rules() const { return {config.index_interval_bytes, config.index_bytes_max}; }
   int64_t unflushed_bytes() const;
   void start_write_out();
-  Offset first_base() const;
   Offset end() const { return Offset(end_offset.load(std::memory_order_acquire)); }
   LogMark end_mark() const { return {end(), segments.back()->log_end()}; }
   Error offline_error() const;
@@ -131,6 +132,8 @@ class PartitionLog::Body {
   uint64_t cut_count = 0;                          // io_mutex; truncations so far
   std::atomic<int64_t> end_offset{0};
   std::atomic<int64_t> log_start{0};
+  std::atomic<int64_t> log_start_wanted{0};  // by a deletion that is being made durable
+  std::atomic<int64_t> durable_first_base{0};  // segments below it will not come back
   std::atomic<int64_t> recovery_point{0};
   std::atomic<int64_t> high_watermark{0};  // for the checkpoint
   std::atomic<int64_t> synced_end{0};
@@ -155,6 +158,7 @@ class PartitionLog::Body {
   Result<Files> list_files();
   Status finish_swaps(std::vector<env::DirectoryEntry>& entries);
   Status recover_tail(Start const& start);
+  Status write_again(Segment& segment, Position from);
   Status cut_tail(size_t index, Position position, Offset end, PreviousStop stop);
   Status load_epochs();
   Status rebuild_epochs();

@@ -135,6 +135,7 @@ Status PartitionLog::Body::truncate_fully_and_start_at(Offset offset, Wall now) 
     log_start = offset.value;
     high_watermark = offset.value;
     synced_end = offset.value;
+    durable_first_base = 0;
     flushed_position = position.value;
     is_directory_unsynced = true;
     return {};
@@ -196,9 +197,12 @@ Result<RetentionResult> PartitionLog::Body::delete_records(Offset before, Offset
   RetentionResult result;
   result.log_start = Offset(log_start.load());
   if (before <= result.log_start) return result;
+  // On the disk before anybody sees it. A full disk refuses it.
+  log_start_wanted = before.value;
+  auto saved = directory.write_checkpoints(LogDirectory::IfFull::refuse);
+  log_start_wanted = 0;
+  MR_TRY(checked(std::move(saved), "save the log start of"));
   advance_log_start(before);
-  // On the disk before anybody hears of it.
-  MR_TRY(checked(directory.write_checkpoints(), "save the log start of"));
   std::lock_guard lock(io_mutex);
   size_t count = 0;
   while (count + 1 < segments.size() && segments[count + 1]->base() <= before) ++count;

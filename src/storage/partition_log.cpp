@@ -60,11 +60,6 @@ int64_t PartitionLog::Body::unflushed_bytes() const {
   return published->all().back()->log_end().value - flushed_position.load();
 }
 
-Offset PartitionLog::Body::first_base() const {
-  std::lock_guard lock(state_mutex);
-  return published->all().front()->base();
-}
-
 void PartitionLog::Body::start_write_out() {
   auto const segment = [&] {
     std::lock_guard lock(state_mutex);
@@ -305,6 +300,7 @@ Status PartitionLog::Body::write_producer_snapshot(Offset at, std::string_view c
 
 Result<Offset> PartitionLog::Body::sync() {
   MR_TRY(usable());
+  MR_TRY(checked(directory.check_earlier_write_back(), "sync the file system for"));
   std::lock_guard lock(io_mutex);
   MR_TRY(usable());
   Offset target;
@@ -343,6 +339,7 @@ Result<FlushTarget> PartitionLog::Body::begin_flush() {
     std::lock_guard state(state_mutex);
     is_dirty = false;
     target.end = end();
+    target.first_base = published->all().front()->base();
     position = published->all().back()->log_end();
     target.has_no_producers = producers.empty();
     if (std::exchange(are_epochs_dirty, false)) epochs_text = epochs.text();
@@ -400,6 +397,7 @@ void PartitionLog::Body::complete_flush(FlushTarget const& target) {
   if (target.cut_count != cut_count || target.is_lost) return;
   if (recovery_point.load() < target.end.value) recovery_point = target.end.value;
   if (synced_end.load() < target.end.value) synced_end = target.end.value;
+  durable_first_base = target.first_base.value;
   std::lock_guard lock(state_mutex);
   last_flushed = target;
 }

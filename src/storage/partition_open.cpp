@@ -177,6 +177,9 @@ Status PartitionLog::Body::open(Start const& start, Wall now) {
     if (kind == LogKind::partition) MR_TRY(check_transaction_indexes(start));
     MR_TRY(load_epochs());
     MR_TRY(recover_tail(start));
+    // Past the recovery point a snapshot may tell of batches that were lost or cut: what removes it is durable only
+    // with the next recovery point.
+    if (start.stop != PreviousStop::clean) MR_TRY(remove_snapshots_past(start.recovery_point));
     MR_TRY(mend_transaction_indexes());
     log_start = std::max(start.log_start, segments.front()->base()).value;
     publish();
@@ -195,9 +198,13 @@ Status PartitionLog::Body::open(Start const& start, Wall now) {
       start.stop == PreviousStop::clean ? end() : std::clamp(start.recovery_point, segments.front()->base(), end());
   recovery_point = point.value;
   synced_end = point.value;
+  if (start.stop == PreviousStop::clean) durable_first_base = segments.front()->base().value;
+  // A process that was killed may have made the directory, or a segment, and not lived to sync its entry.
+  is_directory_unsynced =
+      start.stop != PreviousStop::clean && !MR_MUTANT(*directory.options().hooks, "directory_entry_not_synced");
   flushed_position = end_mark().position.value;
   last_flushed = {
-      .end = point, .cut_count = cut_count, .has_no_producers = start.has_no_producers, .indexes = start.indexes};
+      .end = point, .first_base = Offset(durable_first_base.load()), .cut_count = cut_count, .has_no_producers = start.has_no_producers, .indexes = start.indexes};
   high_watermark_at_start = std::clamp(start.high_watermark, Offset(log_start.load()), end());
   high_watermark = high_watermark_at_start.value;
   if (kind == LogKind::plain) return {};
@@ -232,6 +239,7 @@ Status PartitionLog::Body::recover_tail(Start const& start) {
     if (is_clean) MR_TRY(segment.apply_checks());
     auto const saved = !is_clean && segment.base() == start.indexes.base ? std::optional(start.indexes) : std::nullopt;
     MR_TRY_ASSIGN(auto const from, segment.begin_rescan(from_offset, saved));
+    if (start.is_cache_suspect) MR_TRY(write_again(segment, from));
     MR_TRY_ASSIGN(auto file, segment.file().acquire());
     BatchScanner scanner(*file, from, Position(file_bytes));
     std::optional<Position> bad;
@@ -281,6 +289,21 @@ Status PartitionLog::Body::recover_tail(Start const& start) {
   if (!is_clean) active().expect_preallocation();
   end_offset = expected.value;
   return {};
+}
+
+// What the page cache holds is given to the disk once more, and is from then on what can be read.
+Status PartitionLog::Body::write_again(Segment& segment, Position from) {
+  MR_TRY_ASSIGN(auto file, segment.file().acquire_for_write());
+  MR_TRY_ASSIGN(auto const file_bytes, file->size());
+  std::vector<std::byte> block(1 << 20);
+  for (auto at = from.value; at < file_bytes;) {
+    MR_TRY_ASSIGN(auto const got, file->read(Position(at), block));
+    if (got == 0) break;
+    ByteView const piece(block.data(), got);
+    MR_TRY(file->write(Position(at), {&piece, 1}));
+    at += static_cast<int64_t>(got);
+  }
+  return checked(file->sync(), "sync");
 }
 
 Status PartitionLog::Body::cut_tail(size_t index, Position position, Offset end, PreviousStop stop) {
@@ -479,8 +502,7 @@ Status PartitionLog::Body::load_producers(Wall now, Offset newest, std::optional
   producers.clear();
   Offset const start(log_start.load());
   auto from = start;
-  // Newest first. Past the recovery point a snapshot may be newer than the transaction index, which the replay
-  // completes; such ones are left for their segment. Damaged ones and those ahead of the log are removed.
+  // Newest first. Damaged ones and those ahead of the log are removed.
   MR_TRY(remove_snapshots_past(end()));
   for (auto i = snapshots.end(); i != snapshots.begin();) {
     auto const at = *--i;

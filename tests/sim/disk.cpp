@@ -56,6 +56,7 @@ struct Inode {
 struct Verdict {
   enum { go, fail, crash } what = go;
   Error error;
+  bool forgets_pages = false;
 };
 
 struct Life {
@@ -151,6 +152,18 @@ std::string after_power_loss(Inode const& inode, Random& random, double keep) {
     }
   }
   return out;
+}
+
+// Linux marks the pages clean and forgets: some reached the platter, the rest never will.
+void fail_write_back(Inode& inode, Random& random, bool forgets_pages) {
+  if (inode.pending.empty()) return;
+  inode.stable = after_power_loss(inode, random, 0.3);
+  inode.pending.clear();
+  inode.write_back_failed = true;
+  if (!forgets_pages) return;
+  auto const size = inode.cached.size();
+  inode.cached = inode.stable;
+  inode.cached.resize(size, '\0');
 }
 
 }  // namespace
@@ -387,7 +400,7 @@ struct DiskCallGate {
         continue;
       }
       if (fault.times > 0) --fault.times;
-      return {Verdict::fail, {fault.error, fmt::format("{} {}: injected fault", name_of(call), path)}};
+      return {Verdict::fail, {fault.error, fmt::format("{} {}: injected fault", name_of(call), path)}, fault.forgets_pages};
     }
     return {};
   }
@@ -533,10 +546,7 @@ Status SimFile::sync() {
   if (life_->frozen) return verdict.error;
   life_->host->add_latency(draw(image.latency_random_, image.speed_.sync));
   if (verdict.what == Verdict::fail) {
-    // Linux marks the pages clean and forgets: some reached the platter, the rest never will.
-    inode_->stable = after_power_loss(*inode_, image.random_, 0.3);
-    inode_->pending.clear();
-    inode_->write_back_failed = true;
+    fail_write_back(*inode_, image.random_, verdict.forgets_pages);
     return verdict.error;
   }
   inode_->make_durable();
@@ -717,10 +727,20 @@ Status SimDisk::sync_directory(std::string const& path) {
 }
 
 Status SimDisk::sync_file_system(std::string const& directory) {
-  MR_SIM_ENTER(DiskCall::sync_file_system, directory, {});
+  auto& image = *life_->image;
+  auto const verdict = DiskCallGate::enter(*life_, image.faults_, DiskCall::sync_file_system, directory, 0, {});
+  if (verdict.what == Verdict::crash) return DiskCallGate::crash(*life_, directory);
+  if (life_->frozen) return verdict.error;
   life_->host->add_latency(draw(image.latency_random_, image.speed_.sync * 2));
   std::map<uint64_t, std::shared_ptr<Inode>> all;
   image.collect(image.root_, all);
+  if (verdict.what == Verdict::fail) {
+    for (auto const& [number, inode] : all) {
+      if (image.random_.chance(0.5)) fail_write_back(*inode, image.random_, verdict.forgets_pages);
+      inode->write_back_failed = false;  // it has been told
+    }
+    return verdict.error;
+  }
   bool has_failed = false;
   for (auto const& [number, inode] : all) {
     inode->make_durable();

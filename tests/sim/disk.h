@@ -41,13 +41,15 @@ class DiskHost {
 };
 
 // A call of `call` on a path that contains `path_part` fails with `error`, after letting `skip` of them pass, `times`
-// times. A failing sync drops its dirty pages, so that later syncs succeed and lie, as Linux does.
+// times. A failing sync drops its dirty pages, so that later syncs succeed and lie, as Linux does. Readers go on seeing
+// their content or, as some file systems have it, what is on the platter.
 struct DiskFault {
   DiskCall call{};
   std::string path_part{};
   int skip = 0;
   int times = 1;
   ErrorKind error = ErrorKind::io;
+  bool forgets_pages = false;
 };
 
 struct DiskSpeed {

@@ -124,6 +124,27 @@ inline std::string read_all(PartitionLog& log, Offset from, int64_t bytes_max = 
 
 inline std::string text_of(std::vector<std::byte> const& bytes) { return std::string(as_text(bytes)); }
 
+inline constexpr std::string_view kLogPath = "/data/orders-0/00000000000000000000.log";
+
+struct Built {
+  std::string whole;
+  std::vector<size_t> places;  // where each batch begins, and the end
+};
+
+// Appends `count` batches of two records each.
+inline Built build(PartitionLog& log, int count, size_t value_bytes = 100) {
+  Built out;
+  for (int i = 0; i < count; ++i) {
+    auto const batch = make_batch({.base = log.end().offset.value, .count = 2, .value_bytes = value_bytes});
+    out.places.push_back(out.whole.size());
+    out.whole += text_of(batch);
+    auto const appended = append_one(log, batch);
+    EXPECT_TRUE(appended.ok());
+  }
+  out.places.push_back(out.whole.size());
+  return out;
+}
+
 class Machine {
  public:
   explicit Machine(uint64_t seed = 1, int64_t capacity_bytes = int64_t{1} << 40) : image(Random(seed), capacity_bytes) {

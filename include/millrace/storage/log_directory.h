@@ -31,7 +31,8 @@ enum class LogKind : uint8_t;
 
 inline constexpr std::string_view kClusterMetadataTopic = "__cluster_metadata";
 
-// How the last owner of the directory ended. Only `machine_lost` may have lost bytes that were written.
+// How the last owner of the directory ended. Only `machine_lost` may have lost bytes that were written; a call of the
+// disk that failed counts as that too, since a failed sync may drop what it should have written.
 enum class PreviousStop { first_start, clean, process_killed, machine_lost };
 
 struct LogDirectoryOptions {
@@ -72,6 +73,8 @@ class LogDirectory {
   std::string const& cluster_id() const { return cluster_id_; }
   PreviousStop previous_stop() const { return previous_stop_; }
   std::optional<int64_t> previous_broker_epoch() const { return previous_broker_epoch_; }  // of a clean stop
+  // The disk failed the last owner on this boot: the page cache may show bytes that will never reach it.
+  bool is_cache_suspect() const { return is_cache_suspect_; }
 
   // *blocks* Partition directories, the metadata log left out. Finishes the removal of `-delete` directories later
   // (remove_deleted_step). invalid: a directory name that no broker writes.
@@ -116,7 +119,8 @@ class LogDirectory {
 
   bool is_offline() const { return is_offline_.load(std::memory_order_acquire); }
   std::string offline_reason() const;
-  // First call wins: every later operation here fails with ErrorKind::io; `on_offline` runs once, on this thread.
+  // First call wins: every later operation here fails with ErrorKind::io; `on_offline` runs once, on this thread. The
+  // next start does not trust the page cache (see PreviousStop).
   void mark_offline(std::string reason);
   void set_offline_handler(std::function<void(std::string const& reason)> on_offline);
   bool is_low_on_space() const { return is_low_on_space_.load(std::memory_order_relaxed); }
@@ -143,7 +147,11 @@ class LogDirectory {
   Status forget_durably(TopicPartition const& partition);
   Status flush(std::span<std::shared_ptr<PartitionLog> const> logs);
   Status write_recovery_points();
+  enum class IfFull { later, refuse };
+  Status write_checkpoints(IfFull if_full);
   Status write_file(std::string_view name, std::string_view content, std::string& last);
+  void note_disk_failure();
+  Status check_earlier_write_back();
 
   env::Disk& disk_;
   FileCache& files_;
@@ -152,6 +160,7 @@ class LogDirectory {
   std::string cluster_id_;
   PreviousStop previous_stop_ = PreviousStop::first_start;
   std::optional<int64_t> previous_broker_epoch_;
+  bool is_cache_suspect_ = false;
   std::atomic<bool> is_offline_{false};
   std::atomic<bool> is_low_on_space_{false};
   std::unique_ptr<Body> body_;

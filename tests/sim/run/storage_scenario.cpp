@@ -28,7 +28,7 @@ struct Written {
 
 enum class Ending { none, clean, killed, power_lost };
 
-class StorageRun final : DiskHost {
+class StorageRun final : DiskHost, Hooks {
  public:
   explicit StorageRun(ScenarioInput const& input)
       : input_(input), random_(Random(input.seed).fork("storage")), image_(random_.fork("image")) {
@@ -57,6 +57,7 @@ class StorageRun final : DiskHost {
                 Trace::hash_of(bytes));
   }
   void on_crash_point() override { has_crashed_ = true; }
+  bool mutant(std::string_view name) override { return name == input_.mutant; }
 
   template <class... Args>
   void fail(fmt::format_string<Args...> format, Args&&... args) {
@@ -73,6 +74,7 @@ class StorageRun final : DiskHost {
 
   void one_life() {
     has_crashed_ = false;
+    forgets_pages_ = false;
     image_.clear_faults();
     image_.set_capacity(int64_t{1} << 40);
     auto disk = image_.attach(*this);
@@ -80,9 +82,15 @@ class StorageRun final : DiskHost {
     auto const how = random_.chance(0.6) ? Ending::power_lost : Ending::killed;
     if (plan != 0) disk->crash_at_call(1 + static_cast<int64_t>(random_.below(plan == 1 ? 60 : 600)));
     if (has_faults_ && random_.chance(0.4)) {
-      DiskCall const calls[] = {DiskCall::sync, DiskCall::write, DiskCall::rename, DiskCall::sync_directory};
-      image_.add_fault({.call = calls[random_.below(4)], .path_part = random_.chance(0.5) ? ".log" : "",
-                        .skip = static_cast<int>(random_.below(60))});
+      DiskCall const calls[] = {DiskCall::sync, DiskCall::write, DiskCall::rename, DiskCall::sync_directory,
+                                DiskCall::sync_file_system};
+      auto const call = calls[random_.below(5)];
+      bool const is_in_log = random_.chance(0.5) && call != DiskCall::sync_file_system;
+      forgets_pages_ = (call == DiskCall::sync || call == DiskCall::sync_file_system) && random_.chance(0.3);
+      image_.add_fault({.call = call,
+                        .path_part = is_in_log ? ".log" : "",
+                        .skip = static_cast<int>(random_.below(call == DiskCall::sync_file_system ? 4 : 60)),
+                        .forgets_pages = forgets_pages_});
     }
     trace_.say(Duration{}, "life", fmt::format("{}", life_));
     Ending ended = Ending::none;
@@ -100,6 +108,7 @@ class StorageRun final : DiskHost {
       ++boot_;
     }
     last_ending_ = ended;
+    was_crash_ = has_crashed_;
   }
 
   // Returns Ending::clean after an orderly stop; none: the process ends as the plan says.
@@ -112,11 +121,25 @@ class StorageRun final : DiskHost {
     options.boot_id = fmt::format("boot-{}", boot_);
     options.now = kNow;
     options.low_space_bytes = 0;
+    options.hooks = this;
     options.preallocate_bytes = random_.chance(0.5) ? 0 : 8192;
     auto opened = LogDirectory::open(disk, files, options);
     if (!opened.ok()) return excuse("open the directory", opened.error());
     auto directory = *std::move(opened);
     check_previous_stop(directory->previous_stop());
+    if (!result_.failure.empty()) return Ending::none;
+    auto const ending = use(*directory);
+    if (directory->is_offline()) {
+      // From here on the page cache may hold what the disk does not, or have lost what was never synced.
+      has_disk_failed_ = true;
+      is_loss_unseen_ = is_loss_unseen_ || forgets_pages_;
+      may_be_damaged_ = forgets_pages_ && has_crashed_;
+    }
+    return ending;
+  }
+
+  Ending use(LogDirectory& opened_directory) {
+    auto* const directory = &opened_directory;
     auto listed = directory->partitions();
     if (!listed.ok()) return excuse("list partitions", listed.error());
     std::shared_ptr<PartitionLog> log;
@@ -127,7 +150,7 @@ class StorageRun final : DiskHost {
       log = *made;
     }
     if (!log) {
-      if (durable_ > 0 || (last_ending_ == Ending::killed && end_ > 0)) {
+      if (durable_ > 0 || (!is_loss_unseen_ && end_ > 0)) {
         fail("the partition's directory is gone, offsets below {} were durable", durable_);
         return Ending::none;
       }
@@ -136,8 +159,13 @@ class StorageRun final : DiskHost {
       if (!made.ok()) return excuse("create the log", made.error());
       log = *made;
     }
+    may_be_damaged_ = false;
     verify(*log);
     if (!result_.failure.empty()) return Ending::none;
+    if (!has_crashed_ && random_.chance(0.7)) {
+      if (auto done = directory->recovery_done(); !done.ok()) return excuse("tell that recovery is done", done.error());
+      may_count_as_lost_ = false;
+    }
     if (has_full_disk_ && random_.chance(0.5)) {
       image_.set_capacity(image_.used_bytes() + static_cast<int64_t>(random_.below(40'000)));
     }
@@ -147,7 +175,9 @@ class StorageRun final : DiskHost {
     }
     if (has_crashed_ || !result_.failure.empty() || random_.chance(0.5)) return Ending::none;
     if (auto closed = log->close_cleanly(); !closed.ok()) return excuse("close the log", closed.error());
+    may_be_clean_ = true;
     if (auto stopped = directory->stop_cleanly(42); !stopped.ok()) return excuse("stop cleanly", stopped.error());
+    may_be_clean_ = false;
     durable_ = end_;
     is_uncertain_ = has_written_ = may_count_as_lost_ = false;
     return Ending::clean;
@@ -157,7 +187,8 @@ class StorageRun final : DiskHost {
   Ending excuse(std::string_view what, Error const& error) {
     trace_.say(Duration{}, "refused", fmt::format("{}: {}", what, error.message));
     bool const is_injected = (error.kind == ErrorKind::io && has_faults_) ||
-                             (error.kind == ErrorKind::no_space && has_full_disk_);
+                             (error.kind == ErrorKind::no_space && has_full_disk_) ||
+                             (error.kind == ErrorKind::corrupt && may_be_damaged_);
     if (!has_crashed_ && !is_injected) fail("{}: {}", what, error.message);
     return Ending::none;
   }
@@ -165,6 +196,17 @@ class StorageRun final : DiskHost {
   void check_previous_stop(PreviousStop stop) {
     // A life that ended before it could open the directory left the older state as it was.
     if (last_ending_ == Ending::clean && stop != PreviousStop::clean) fail("a clean stop is not seen as one");
+    // One that ended while it left the mark has stopped cleanly if the mark is there: all else was synced before it.
+    bool const is_clean = std::exchange(may_be_clean_, false) && stop == PreviousStop::clean;
+    if (is_clean) {
+      durable_ = end_;
+      is_uncertain_ = has_written_ = has_lost_power_ = is_loss_unseen_ = may_count_as_lost_ = false;
+    }
+    // The failure is noted, unless the process ended in the middle of that.
+    if (std::exchange(has_disk_failed_, false)) {
+      may_count_as_lost_ = !is_clean;
+      if (stop != PreviousStop::machine_lost && !is_clean && !was_crash_) fail("the page cache is trusted after the disk had failed");
+    }
     // After a power loss the directory counts as such until a recovery has been made durable, also over kills.
     if (has_written_ && has_lost_power_ && stop != PreviousStop::machine_lost) {
       fail("a power loss is taken for stop kind {}", static_cast<int>(stop));
@@ -417,6 +459,11 @@ class StorageRun final : DiskHost {
   bool has_lost_power_ = false;  // likewise
   bool is_loss_unseen_ = false;  // power was lost since the log was last read
   bool may_count_as_lost_ = false;  // power was lost since the last clean stop
+  bool may_be_clean_ = false;     // the process ended while it left the mark of a clean stop
+  bool forgets_pages_ = false;    // a failing sync of this life takes its pages out of the cache
+  bool has_disk_failed_ = false;  // and no later life has opened the directory yet
+  bool may_be_damaged_ = false;   // pages went, and the process ended before it could note that
+  bool was_crash_ = false;        // the last life ended in the middle of a disk call
   Ending last_ending_ = Ending::none;
 
   std::vector<Written> log_;                              // what the log holds, as far as every call returned
