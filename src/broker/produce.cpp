@@ -321,6 +321,8 @@ void ProduceJob::count_appended(Part& part, uint32_t answers_on_the_way) {
   if (unanswered_.load(std::memory_order_acquire) <= answers_on_the_way) return;
   auto const tell = [self = shared_from_this()] {
     if (self->is_finished_) return;
+    // What an acks=1 waits for now is a sync, and Kafka has no limit for that.
+    if (!self->wants_all()) Deadlines::remove(*self);
     self->release_order();
     self->context_->let_next_produce_start();
   };

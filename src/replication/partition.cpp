@@ -91,7 +91,9 @@ void PartitionMachine::on(Synced const& event, Mono, Effects& out) {
   if (event.end_offset <= synced_offset_) return;
   // A sync that began before a cut may cover more than is left.
   synced_offset_ = std::min(event.end_offset, end_offset_);
-  if (role_ == Role::leader) maybe_advance(out);
+  if (role_ != Role::leader) return;
+  release_synced(out);
+  maybe_advance(out);
 }
 
 void PartitionMachine::on(LogStartMoved const& event, Mono, Effects& out) {
@@ -135,12 +137,26 @@ void PartitionMachine::on_await_committed(AwaitCommitted const& event, Mono, Eff
     out.replies.push_back({event.ticket, Outcome::not_leader});
     return;
   }
-  auto const at = std::upper_bound(waiting_.begin(), waiting_.end(), event.after_offset,
-                                   [](Offset offset, Waiting const& w) { return offset < w.after_offset; });
-  waiting_.insert(at, {event.after_offset, event.ticket});
+  insert(waiting_, event.after_offset, event.ticket);
   release(out);
 }
 
+void PartitionMachine::on(AwaitSynced const& event, Mono, Effects& out) {
+  if (role_ != Role::leader) {
+    out.replies.push_back({event.ticket, Outcome::not_leader});
+    return;
+  }
+  insert(waiting_for_sync_, event.after_offset, event.ticket);
+  release_synced(out);
+}
+
+void PartitionMachine::insert(Fifo<Waiting>& list, Offset after_offset, Ticket ticket) {
+  auto const at = std::upper_bound(list.begin(), list.end(), after_offset,
+                                   [](Offset offset, Waiting const& w) { return offset < w.after_offset; });
+  list.insert(at, {after_offset, ticket});
+}
+
+// Whoever waits for a sync is answered when it is done, however long that takes, as Kafka's append would take.
 void PartitionMachine::on(GiveUp const& event, Mono, Effects& out) {
   auto const at = std::find_if(waiting_.begin(), waiting_.end(), [&](Waiting const& w) { return w.ticket == event.ticket; });
   if (at == waiting_.end()) return;
@@ -225,9 +241,18 @@ void PartitionMachine::release(Effects& out) {
   }
 }
 
+void PartitionMachine::release_synced(Effects& out) {
+  while (!waiting_for_sync_.empty() && waiting_for_sync_.front().after_offset <= synced_offset_) {
+    out.replies.push_back({waiting_for_sync_.front().ticket, Outcome::done});
+    waiting_for_sync_.pop_front();
+  }
+}
+
 void PartitionMachine::refuse_all(Outcome why, Effects& out) {
-  for (auto const& waiting : waiting_) out.replies.push_back({waiting.ticket, why});
-  waiting_.clear();
+  for (auto* list : {&waiting_, &waiting_for_sync_}) {
+    for (auto const& waiting : *list) out.replies.push_back({waiting.ticket, why});
+    list->clear();
+  }
 }
 
 std::string PartitionMachine::text() const {
@@ -240,6 +265,10 @@ std::string PartitionMachine::text() const {
     out += " waiting";
     for (auto const& w : waiting_) out += fmt::format(" #{}>{}", w.ticket, w.after_offset);
   }
+  if (!waiting_for_sync_.empty()) {
+    out += " waiting for sync";
+    for (auto const& w : waiting_for_sync_) out += fmt::format(" #{}>{}", w.ticket, w.after_offset);
+  }
   return out;
 }
 
@@ -251,6 +280,8 @@ void PartitionMachine::check_invariants() const {
   MR_ASSERT(std::is_sorted(waiting_.begin(), waiting_.end(),
                            [](Waiting const& a, Waiting const& b) { return a.after_offset < b.after_offset; }));
   MR_ASSERT(waiting_.empty() || waiting_.front().after_offset > high_watermark_);
+  MR_ASSERT(role_ == Role::leader || waiting_for_sync_.empty());
+  MR_ASSERT(waiting_for_sync_.empty() || waiting_for_sync_.front().after_offset > synced_offset_);
 }
 
 }  // namespace millrace::replication

@@ -411,16 +411,22 @@ void PartitionDriver::on_written() {
 
 void PartitionDriver::await(Accepted& accepted, AppendAnswer const& answer) {
   auto& request = accepted.request;
-  bool const is_answered_now =
-      !request.wants_all_replicas || MR_MUTANT(hooks(), "reply_at_append") ||
-      (accepted.is_duplicate && MR_MUTANT(hooks(), "duplicate_answered_before_mark"));
+  auto const after_offset = accepted.last_offset + 1;
+  // As in Kafka, whose append itself flushes when so many messages are not on the disk yet, before acks=1 is answered.
+  bool const awaits_sync = !request.wants_all_replicas && after_offset - synced_ >= runner_config_->flush_messages &&
+                           !MR_MUTANT(hooks(), "acks_one_before_sync");
+  bool const is_answered_now = (!request.wants_all_replicas && !awaits_sync) || MR_MUTANT(hooks(), "reply_at_append") ||
+                               (accepted.is_duplicate && MR_MUTANT(hooks(), "duplicate_answered_before_mark"));
   if (is_answered_now) {
     answered_.push_back({std::move(request.sink), request.index, answer});
     return;
   }
   auto const ticket = first_pending_ticket_ + pending_.size();
   pending_.push_back({std::move(request.sink), request.index, answer});
-  machine_.on_await_committed({ticket, accepted.last_offset + 1}, now(), effects_);
+  if (awaits_sync)
+    machine_.on_event(replication::AwaitSynced{ticket, after_offset}, now(), effects_);
+  else
+    machine_.on_await_committed({ticket, after_offset}, now(), effects_);
   apply_effects();
 }
 
@@ -538,7 +544,7 @@ void PartitionDriver::set_status(PartitionStatus status) {
 void PartitionDriver::maybe_sync() {
   if (is_sync_in_flight_ || synced_ >= end_.offset) return;
   auto const& config = *runner_config_;
-  if (end_.offset - synced_ >= config.flush_messages) return sync_now();
+  if (end_.offset - synced_ >= config.flush_messages || machine_.is_sync_awaited()) return sync_now();
   constexpr int64_t kFlushMsNever = std::numeric_limits<int64_t>::max();
   if (config.flush_ms == kFlushMsNever || is_flush_timer_armed_) return;
   if (config.flush_ms <= 0) return sync_now();

@@ -18,7 +18,8 @@ std::vector<BrokerId> ids(std::string const& text) {
 }
 
 // lead EPOCH REPLICAS ISR MIN START END MARK [flush] | replicas REPLICAS ISR | rules MIN end|synced | append END |
-// sync END | start OFFSET | fetch TICKET REPLICA EPOCH OFFSET | await TICKET OFFSET | give-up TICKET |
+// sync END | start OFFSET | fetch TICKET REPLICA EPOCH OFFSET | await TICKET OFFSET | await-sync TICKET OFFSET |
+// give-up TICKET |
 // follow EPOCH LEADER END MARK | resign
 Event parse(std::string const& line) {
   std::stringstream in(line);
@@ -68,6 +69,10 @@ Event parse(std::string const& line) {
   if (verb == "await") {
     auto const ticket = static_cast<Ticket>(number());
     return AwaitCommitted{ticket, offset()};
+  }
+  if (verb == "await-sync") {
+    auto const ticket = static_cast<Ticket>(number());
+    return AwaitSynced{ticket, offset()};
   }
   if (verb == "give-up") return GiveUp{static_cast<Ticket>(number())};
   EXPECT_EQ(verb, "resign");
@@ -145,6 +150,24 @@ TEST(PartitionMachine, epochs_fence_and_a_new_one_refuses_who_waits) {
         {"follow 6 2 2 2", "reply #2 not_leader; mark moved; follower epoch 6 start 0 mark 2 end 2"},
         {"await 3 2", "reply #3 not_leader; follower epoch 6 start 0 mark 2 end 2"},
         {"fetch 4 2 6 2", "reply #4 not_leader; follower epoch 6 start 0 mark 2 end 2"}});
+}
+
+TEST(PartitionMachine, acks_of_the_leader_alone_wait_for_its_sync_where_they_are_told_to) {
+  tell({{"lead 1 1,2 1,2 2 0 0 0 flush", "leader epoch 1 start 0 mark 0 end 0 synced 0 2:-1"},
+        {"append 5", "leader epoch 1 start 0 mark 0 end 5 synced 0 2:-1"},
+        {"await-sync 1 5", "leader epoch 1 start 0 mark 0 end 5 synced 0 2:-1 waiting for sync #1>5"},
+        {"append 7", "leader epoch 1 start 0 mark 0 end 7 synced 0 2:-1 waiting for sync #1>5"},
+        {"await-sync 2 7", "leader epoch 1 start 0 mark 0 end 7 synced 0 2:-1 waiting for sync #1>5 #2>7"},
+        {"give-up 1", "leader epoch 1 start 0 mark 0 end 7 synced 0 2:-1 waiting for sync #1>5 #2>7"},
+        // Neither the mark nor min.insync matters to them.
+        {"replicas 1,2 1", "leader epoch 1 start 0 mark 0 end 7 synced 0 2?:-1 waiting for sync #1>5 #2>7"},
+        {"sync 6", "reply #1 done; leader epoch 1 start 0 mark 0 end 7 synced 6 2?:-1 waiting for sync #2>7"},
+        {"await-sync 3 4", "reply #3 done; leader epoch 1 start 0 mark 0 end 7 synced 6 2?:-1 waiting for sync #2>7"},
+        {"lead 2 1,2 1 2 0 7 0 flush", "reply #2 not_leader; leader epoch 2 start 0 mark 0 end 7 synced 7 2?:-1"},
+        {"append 9", "leader epoch 2 start 0 mark 0 end 9 synced 7 2?:-1"},
+        {"await-sync 4 9", "leader epoch 2 start 0 mark 0 end 9 synced 7 2?:-1 waiting for sync #4>9"},
+        {"resign", "reply #4 not_leader; none epoch 2 start 0 mark 0 end 9 synced 7"},
+        {"await-sync 5 9", "reply #5 not_leader; none epoch 2 start 0 mark 0 end 9 synced 7"}});
 }
 
 TEST(PartitionMachine, min_in_sync_holds_the_mark) {

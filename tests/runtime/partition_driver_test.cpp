@@ -109,4 +109,31 @@ TEST_F(PartitionDrivers, an_append_of_the_round_in_which_a_job_takes_the_log_wai
   EXPECT_EQ(node.driver->marks().high_watermark.offset, Offset(3));
 }
 
+// Kafka's append itself flushes when so many messages are not on the disk yet, so an acks=1 is answered after that.
+TEST_F(PartitionDrivers, acks_of_the_leader_wait_for_the_sync_that_flush_messages_asks_for) {
+  machine.disk().speed().sync = 100ms;
+  config.flush_messages = 2;
+  auto& node = start();
+  auto const sink = std::make_shared<Sink>(log);
+  on_node([&] { node.append(sink, 0, false); });
+  world.run_for(20ms);
+  EXPECT_EQ(log, (std::vector<std::string>{"0: 0 at 0"}));
+  on_node([&] { node.append(sink, 1, false); });
+  world.run_for(20ms);
+  EXPECT_EQ(log.size(), 1u);
+  world.run_for(3s);
+  EXPECT_EQ(log, (std::vector<std::string>{"0: 0 at 0", "1: 0 at 1"}));
+}
+
+TEST_F(PartitionDrivers, acks_of_the_leader_are_refused_when_their_sync_fails) {
+  config.flush_messages = 1;
+  auto& node = start();
+  auto const sink = std::make_shared<Sink>(log);
+  machine.disk().add_fault({.call = sim::DiskCall::sync, .path_part = ".log"});
+  on_node([&] { node.append(sink, 0, false); });
+  world.run_for(1s);
+  EXPECT_EQ(log,
+            (std::vector<std::string>{fmt::format("0: {} at 0", static_cast<int>(ErrorCode::kafka_storage_error))}));
+}
+
 }  // namespace millrace::runtime

@@ -92,6 +92,12 @@ struct AwaitCommitted {
   Ticket ticket{};
   Offset after_offset;
 };
+// Reply to `ticket` once everything below `after_offset` is durable on this node, committed or not: acks=1 where
+// nothing is acknowledged before it is on the disk.
+struct AwaitSynced {
+  Ticket ticket{};
+  Offset after_offset;
+};
 // The deadline of a ticket has passed, or its owner is gone.
 struct GiveUp {
   Ticket ticket{};
@@ -102,7 +108,7 @@ struct Resign {
 };
 
 using Event = std::variant<BecomeLeader, BecomeFollower, ReplicasChanged, RulesChanged, Appended, Synced, LogStartMoved,
-                           FollowerFetched, AwaitCommitted, GiveUp, Resign>;
+                           FollowerFetched, AwaitCommitted, AwaitSynced, GiveUp, Resign>;
 
 // ---- Effects
 
@@ -149,6 +155,7 @@ class PartitionMachine {
   Offset high_watermark() const { return high_watermark_; }
   bool is_under_min_in_sync() const;
   size_t waiting_count() const { return waiting_.size(); }
+  bool is_sync_awaited() const { return !waiting_for_sync_.empty(); }
   bool is_replica(BrokerId broker) const;
   // Everything that a story compares, on one line.
   std::string text() const;
@@ -178,14 +185,17 @@ class PartitionMachine {
   void on(LogStartMoved const& event, Mono now, Effects& out);
   void on(FollowerFetched const& event, Mono now, Effects& out);
   void on(AwaitCommitted const& event, Mono now, Effects& out) { on_await_committed(event, now, out); }
+  void on(AwaitSynced const& event, Mono now, Effects& out);
   void on(GiveUp const& event, Mono now, Effects& out);
   void on(Resign const& event, Mono now, Effects& out);
 
+  static void insert(Fifo<Waiting>& list, Offset after_offset, Ticket ticket);
   void set_followers(std::vector<BrokerId> const& replicas, std::vector<BrokerId> const& in_sync);
   int32_t effective_min_in_sync() const;
   Offset own_offset() const { return counts_at_ == LeaderCountsAt::synced ? synced_offset_ : end_offset_; }
   void maybe_advance(Effects& out);
   void release(Effects& out);
+  void release_synced(Effects& out);
   void refuse_all(Outcome why, Effects& out);
 
   Hooks& hooks_;
@@ -201,7 +211,8 @@ class PartitionMachine {
   Offset synced_offset_{0};
   Offset high_watermark_{0};
   std::vector<Follower> followers_;  // without the leader; a handful
-  Fifo<Waiting> waiting_;            // by after_offset, then by arrival
+  Fifo<Waiting> waiting_;            // for the mark; by after_offset, then by arrival
+  Fifo<Waiting> waiting_for_sync_;   // likewise
 };
 
 }  // namespace millrace::replication
