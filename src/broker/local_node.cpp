@@ -75,6 +75,7 @@ void LocalNode::open_directories(Opened& opened) {
     options.fresh_directory_id = env_.random_uuid();
     options.boot_id = env_.boot_id();
     options.now = env_.wall_now();
+    options.is_flush_promised = options_.partitions.topic_defaults.is_flush_before_acknowledge();
     options.log = &env_.log();
     options.hooks = &env_.hooks();
     auto directory = storage::LogDirectory::open(env_.disk(), *files_, std::move(options));
@@ -194,7 +195,12 @@ void LocalNode::start_controller() {
   }
   for (auto const* directory : data_directories_) {
     local.directories.push_back(directory->directory_id());
-    if (directory->previous_stop() == storage::PreviousStop::machine_lost) local.is_clean = false;
+    // What was acknowledged from the page cache may be gone. Where it was synced first it is there, or the log does not
+    // open.
+    if (directory->previous_stop() == storage::PreviousStop::machine_lost && !directory->kept_flush_promise()) {
+      MR_PROBE(env_.hooks(), "node.registers_unclean");
+      local.is_clean = false;
+    }
   }
   std::ranges::sort(local.directories);
   controller_->start(std::move(local), [this](Result<int64_t> broker_epoch) {

@@ -705,18 +705,29 @@ void PartitionDriver::set_config(TopicConfigPtr config, RunList& here) {
           config_ = config;
         }
         with_log([this, config] {
-          runner_config_ = config;
-          if (log_ == nullptr) return;
-          log_->set_config(config->log);
-          machine_.on_event(replication::RulesChanged{config->min_in_sync, config->is_flush_before_acknowledge()
-                                                                               ? replication::LeaderCountsAt::synced
-                                                                               : replication::LeaderCountsAt::end},
-                            now(), effects_);
-          apply_effects();
-          maybe_sync();
+          if (log_ == nullptr || config->is_flush_before_acknowledge()) return apply_config(config);
+          // From here on the directory holds records that were acknowledged before they were synced.
+          auto status = std::make_shared<Status>();
+          run_log_job([log = log_, status] { *status = log->directory().withdraw_flush_promise(); },
+                      [this, config, status] {
+                        if (!status->ok()) return go_offline(status->error().message);
+                        apply_config(config);
+                      });
         });
       },
       here);
+}
+
+void PartitionDriver::apply_config(TopicConfigPtr const& config) {
+  runner_config_ = config;
+  if (log_ == nullptr) return;
+  log_->set_config(config->log);
+  machine_.on_event(replication::RulesChanged{config->min_in_sync, config->is_flush_before_acknowledge()
+                                                                       ? replication::LeaderCountsAt::synced
+                                                                       : replication::LeaderCountsAt::end},
+                    now(), effects_);
+  apply_effects();
+  maybe_sync();
 }
 
 void PartitionDriver::fail(std::string reason, RunList& here) {

@@ -244,10 +244,16 @@ void PartitionManager::open_next() {
     pool.run(reactor(),
              [shared, result, now] {
                auto const& identity = shared->driver->identity();
-               auto const& config = shared->driver->config()->log;
+               auto const config = shared->driver->config();
+               if (!config->is_flush_before_acknowledge()) {
+                 if (auto withdrawn = shared->directory->withdraw_flush_promise(); !withdrawn) {
+                   *result = std::move(withdrawn).error();
+                   return;
+                 }
+               }
                *result = shared->existing
-                             ? shared->directory->open_log(*shared->existing, config, now)
-                             : shared->directory->create_log(identity.name, identity.id.topic_id, config, now);
+                             ? shared->directory->open_log(*shared->existing, config->log, now)
+                             : shared->directory->create_log(identity.name, identity.id.topic_id, config->log, now);
              },
              [this, shared, result] {
                --opening_in_flight_;

@@ -44,6 +44,7 @@ struct LogDirectory::Body {
   std::function<void(std::string const&)> on_offline;
 
   std::mutex flush_mutex;       // one flush pass at a time
+  std::mutex promise_mutex;
   std::mutex write_back_mutex;
   bool is_write_back_checked = false;  // write_back_mutex
   std::mutex checkpoint_mutex;  // one writer of checkpoint files at a time; taken before `mutex`

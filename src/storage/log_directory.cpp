@@ -40,6 +40,7 @@ constexpr std::string_view kHighWatermarksFile = "replication-offset-checkpoint"
 constexpr std::string_view kCleanedFile = "cleaner-offset-checkpoint";
 constexpr std::string_view kBootFile = "millrace-boot-id";
 constexpr std::string_view kRecoveryFile = "millrace-recovery";
+constexpr std::string_view kFlushPromiseFile = "millrace-flush-promise";
 constexpr std::string_view kRecoveringLine = "recovering";
 constexpr std::string_view kDiskFailedLine = "disk failed";
 constexpr std::string_view kDeleteSuffix = "-delete";
@@ -196,11 +197,40 @@ Status LogDirectory::start() {
     // Tells the old failure a last time, so that it does not pass for a new one.
     static_cast<void>(disk_.sync_file_system(options_.path));
   }
+  MR_TRY(start_flush_promise());
   auto const text = meta.text(options_.now);
   if (!meta_text || MetaProperties::parse(*meta_text)->directory_id != meta.directory_id) {
     MR_TRY(env::replace_file(disk_, file(kMetaProperties), text));
   }
   return check_space();
+}
+
+// The promise begins with a clean start, when all that is here is on the disk, and lasts over starts that go on with
+// it.
+Status LogDirectory::start_flush_promise() {
+  auto const path = fmt::format("{}/{}", options_.path, kFlushPromiseFile);
+  kept_flush_promise_ = disk_.exists(path);
+  bool const was_clean = previous_stop_ == PreviousStop::clean || previous_stop_ == PreviousStop::first_start;
+  has_flush_promise_ = kept_flush_promise_;
+  if (!options_.is_flush_promised) return withdraw_flush_promise();
+  if (!was_clean || kept_flush_promise_) return {};
+  MR_TRY(env::replace_file(disk_, path, "0\n"));
+  has_flush_promise_ = true;
+  return {};
+}
+
+Status LogDirectory::withdraw_flush_promise() {
+  if (!has_flush_promise_) return {};
+  std::lock_guard lock(body_->promise_mutex);
+  if (!has_flush_promise_) return {};
+  auto done = disk_.remove_file(fmt::format("{}/{}", options_.path, kFlushPromiseFile));
+  if (done) done = disk_.sync_directory(options_.path);
+  if (!done) {
+    mark_offline(fmt::format("withdraw the promise of {} to flush: {}", options_.path, done.error().message));
+    return done;
+  }
+  has_flush_promise_ = false;
+  return {};
 }
 
 Status LogDirectory::recovery_done() {
@@ -358,7 +388,8 @@ Result<std::shared_ptr<PartitionLog>> LogDirectory::open_log_of_kind(PartitionDi
                                         .has_no_producers = known.has_no_producers,
                                         .indexes = known.indexes,
                                         .first_dirty = known.first_dirty,
-                                        .is_cache_suspect = is_cache_suspect_};
+                                        .is_cache_suspect = is_cache_suspect_,
+                                        .kept_flush_promise = kept_flush_promise_};
   if (auto opened = body->open(start, now); !opened) {
     return body->failed(std::move(opened).error(), "open");
   }

@@ -51,6 +51,9 @@ class PartitionLog::Body {
     SavedIndexes indexes;           // as of the recovery point
     std::optional<Offset> first_dirty;  // it was compacted: offsets may be missing between segments
     bool is_cache_suspect = false;      // what is read may not be on the disk
+    bool kept_flush_promise = false;    // what was committed had been synced
+    // Below it nothing may be missing, whatever was lost.
+    Offset certain() const { return kept_flush_promise ? std::max(recovery_point, high_watermark) : recovery_point; }
   };
   Status open(Start const& start, Wall now);
 

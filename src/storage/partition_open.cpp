@@ -185,8 +185,8 @@ Status PartitionLog::Body::open(Start const& start, Wall now) {
     publish();
   }
   // Synced bytes do not go away by themselves, whole batches at the end included, and no cut leaves a point past the end.
-  if (end() < start.recovery_point) {
-    return Error{ErrorKind::corrupt, fmt::format("ends at offset {}, was synced up to {}", end(), start.recovery_point)};
+  if (end() < start.certain()) {
+    return Error{ErrorKind::corrupt, fmt::format("ends at offset {}, was synced up to {}", end(), start.certain())};
   }
   append_times.start_at(end());
   if (Offset(log_start.load()) > end()) MR_TRY(truncate_fully_and_start_at(Offset(log_start.load()), now));
@@ -200,8 +200,7 @@ Status PartitionLog::Body::open(Start const& start, Wall now) {
   synced_end = point.value;
   if (start.stop == PreviousStop::clean) durable_first_base = segments.front()->base().value;
   // A process that was killed may have made the directory, or a segment, and not lived to sync its entry.
-  is_directory_unsynced =
-      start.stop != PreviousStop::clean && !MR_MUTANT(*directory.options().hooks, "directory_entry_not_synced");
+  is_directory_unsynced = start.stop != PreviousStop::clean;
   flushed_position = end_mark().position.value;
   last_flushed = {
       .end = point, .first_base = Offset(durable_first_base.load()), .cut_count = cut_count, .has_no_producers = start.has_no_producers, .indexes = start.indexes};
@@ -224,7 +223,7 @@ Status PartitionLog::Body::recover_tail(Start const& start) {
   for (size_t i = first; i < segments.size(); ++i) {
     auto& segment = *segments[i];
     auto const file_bytes = segment.size();
-    if (i > first && segment.base() > expected && expected >= point && stop == PreviousStop::machine_lost &&
+    if (i > first && segment.base() > expected && expected >= start.certain() && stop == PreviousStop::machine_lost &&
         !config.is_compacting && !start.first_dirty) {
       // A truncation had removed this segment and those before it; the loss brought only some of them back.
       directory.options().log->warn(kArea, "{}: segment {} follows offset {}; the log is cut there", name,
@@ -280,7 +279,7 @@ Status PartitionLog::Body::recover_tail(Start const& start) {
     // Only what a lost machine had not written may be missing in the middle. Whatever was synced or only passed
     // through the page cache of a machine that lived on is damage, to be repaired from a peer.
     bool const may_cut = stop == PreviousStop::machine_lost
-                             ? expected >= point
+                             ? expected >= start.certain()
                              : is_last && !is_followed && (is_clean ? false : expected >= point);
     if (!may_cut) return Error{ErrorKind::corrupt, describe()};
     directory.options().log->warn(kArea, "{}: {}; the log is cut at offset {}", name, describe(), expected);

@@ -169,7 +169,8 @@ class Machine {
             .boot_id = boot_id,
             .now = kNow,
             .low_space_bytes = low_space_bytes,
-            .preallocate_bytes = preallocate_bytes};
+            .preallocate_bytes = preallocate_bytes,
+            .is_flush_promised = is_flush_promised};
   }
   Result<std::shared_ptr<PartitionLog>> create(LogConfig const& config = {}) {
     return directory->create_log(kPartition, kTopicId, config, kNow);
@@ -222,6 +223,7 @@ class Machine {
   size_t descriptors_max = 64;
   int64_t low_space_bytes = 0;
   int64_t preallocate_bytes = 0;
+  bool is_flush_promised = false;
 
  private:
   int boots_ = 0;

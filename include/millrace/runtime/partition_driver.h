@@ -173,6 +173,7 @@ class PartitionDriver final : public Driver {
   void maybe_sync();
   void sync_now();
   void go_offline(std::string const& reason);
+  void apply_config(TopicConfigPtr const& config);
   void run_log_job(Task job, Task done);
   void unlink_later(std::shared_ptr<storage::DeletedSegments> files);
   void with_log(Task task);

@@ -47,6 +47,7 @@ struct LogDirectoryOptions {
   Duration flush_interval = 1s;        // longest time that bytes stay unsynced ...
   int64_t flush_bytes = 64_MiB;        // ... and most of them per partition
   Duration checkpoint_interval = 5s;   // high watermarks
+  bool is_flush_promised = false;      // nothing here is acknowledged before it is synced; see withdraw_flush_promise()
   bool keeps_cut_bytes = true;         // a tail cut after a lost machine stays in a side file
   Logger* log = &Logger::none();
   Hooks* hooks = &Hooks::none();
@@ -73,6 +74,8 @@ class LogDirectory {
   std::string const& cluster_id() const { return cluster_id_; }
   PreviousStop previous_stop() const { return previous_stop_; }
   std::optional<int64_t> previous_broker_epoch() const { return previous_broker_epoch_; }  // of a clean stop
+  // Since its last clean start nothing was acknowledged here that was not synced: a lost machine took none of it.
+  bool kept_flush_promise() const { return kept_flush_promise_; }
   // The disk failed the last owner on this boot: the page cache may show bytes that will never reach it.
   bool is_cache_suspect() const { return is_cache_suspect_; }
 
@@ -90,6 +93,8 @@ class LogDirectory {
   // *blocks* All logs that were there have been opened. Until this is called, a process that dies after a machine was
   // lost counts as one more lost machine.
   Status recovery_done();
+  // *blocks* Before anything is acknowledged here that is not synced. Durable when it returns.
+  Status withdraw_flush_promise();
   // *blocks* Renames the directory to `TOPIC-PARTITION.UUID-delete`, so that it is gone at once, and durably. The log
   // object answers reads that are under way; it must not be appended to any more.
   Status delete_log(PartitionLog& log, Uuid suffix);
@@ -152,6 +157,7 @@ class LogDirectory {
   Status write_file(std::string_view name, std::string_view content, std::string& last);
   void note_disk_failure();
   Status check_earlier_write_back();
+  Status start_flush_promise();
 
   env::Disk& disk_;
   FileCache& files_;
@@ -161,6 +167,8 @@ class LogDirectory {
   PreviousStop previous_stop_ = PreviousStop::first_start;
   std::optional<int64_t> previous_broker_epoch_;
   bool is_cache_suspect_ = false;
+  bool kept_flush_promise_ = false;
+  std::atomic<bool> has_flush_promise_{false};
   std::atomic<bool> is_offline_{false};
   std::atomic<bool> is_low_on_space_{false};
   std::unique_ptr<Body> body_;
