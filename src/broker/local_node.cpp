@@ -214,6 +214,7 @@ void LocalNode::start_controller() {
 void LocalNode::finish_start(Status status) {
   phase_ = status ? Phase::serving : Phase::stopped;
   if (ready_) std::move(ready_)(std::move(status));
+  if (stopped_) begin_stop();
 }
 
 void LocalNode::fail(std::string const& reason) {
@@ -225,10 +226,14 @@ void LocalNode::fail(std::string const& reason) {
 void LocalNode::stop(Callback<void(Status)> done) {
   env_.control_reactor().post([this, done = std::move(done)]() mutable {
     stopped_ = std::move(done);
-    if (phase_ != Phase::serving) return finish_stop({});
-    phase_ = Phase::stopping;
-    controller_->stop_broker([this] { stop_net(); });
+    if (phase_ != Phase::opening && phase_ != Phase::loading) begin_stop();
   });
+}
+
+void LocalNode::begin_stop() {
+  if (phase_ != Phase::serving) return finish_stop({});
+  phase_ = Phase::stopping;
+  controller_->stop_broker([this] { stop_net(); });
 }
 
 void LocalNode::stop_net() {

@@ -1,5 +1,6 @@
 #include "millrace/runtime/partition_manager.h"
 
+#include <algorithm>
 #include <mutex>
 
 #include "millrace/base/assert.h"
@@ -228,7 +229,7 @@ void PartitionManager::set_aside(storage::PartitionDirectory const& entry, stora
 
 void PartitionManager::open_next() {
   for (auto& blocked : std::exchange(blocked_, {})) opening_.push_back(std::move(blocked));
-  while (!opening_.empty() && opening_in_flight_ < kOpeningMax && !is_stopping_) {
+  while (!opening_.empty() && opening_in_flight_ < kOpeningMax) {
     auto opening = std::move(opening_.front());
     opening_.pop_front();
     if (opening.driver->status() == PartitionStatus::deleted) continue;
@@ -273,6 +274,7 @@ void PartitionManager::on_opened(Opening opening, Result<std::shared_ptr<storage
   if (!log.ok()) {
     env_.log().error("partitions", "open {}-{} in {}: {}", name.topic, name.partition, opening.directory->path(),
                      log.error().message);
+    with_unrecovered_.insert(opening.directory);
     return driver.fail(log.error().message, run_lists_.control());
   }
   auto const& report = (*log)->recovery();
@@ -288,11 +290,11 @@ void PartitionManager::on_recovered() {
   for (auto* directory : directories_) {
     if (directory->is_offline()) continue;
     auto status = std::make_shared<Status>();
-    env_.pool(directory->path())
-        .run(reactor(), [directory, status] { *status = directory->recovery_done(); },
-             [this, directory, status] {
-               if (!status->ok()) env_.log().error("partitions", "{}: {}", directory->path(), status->error().message);
-             });
+    run_on(
+        *directory, [directory, status] { *status = directory->recovery_done(); },
+        [this, directory, status] {
+          if (!status->ok()) env_.log().error("partitions", "{}: {}", directory->path(), status->error().message);
+        });
   }
 }
 
@@ -318,16 +320,16 @@ void PartitionManager::arm_flush(storage::LogDirectory& directory, Mono when) {
     if (is_stopping_ || directory->is_offline()) return;
     auto next = std::make_shared<Result<Mono>>(Error{});
     auto const now = reactor().now();
-    env_.pool(directory->path())
-        .run(reactor(), [directory, next, now] { *next = directory->flush_step(now); },
-             [this, directory, next] {
-               if (!next->ok()) {
-                 env_.log().error("partitions", "flush of {}: {}", directory->path(), next->error().message);
-                 return;
-               }
-               auto const after = reactor().now();
-               arm_flush(*directory, std::clamp(**next, after + kFlushTickMin, after + kFlushTickMax));
-             });
+    run_on(
+        *directory, [directory, next, now] { *next = directory->flush_step(now); },
+        [this, directory, next] {
+          if (!next->ok()) {
+            env_.log().error("partitions", "flush of {}: {}", directory->path(), next->error().message);
+            return;
+          }
+          auto const after = reactor().now();
+          arm_flush(*directory, std::clamp(**next, after + kFlushTickMin, after + kFlushTickMax));
+        });
   });
 }
 
@@ -336,11 +338,12 @@ void PartitionManager::arm_space_check() {
     if (is_stopping_) return;
     for (auto* directory : directories_) {
       if (directory->is_offline()) continue;
-      env_.pool(directory->path()).run(reactor(), [directory] { static_cast<void>(directory->check_space()); },
-                                       [this, directory] {
-                                         // What was deleted is needed now, not after its delay.
-                                         if (directory->is_low_on_space()) schedule_unlink(*directory, Duration::zero());
-                                       });
+      run_on(
+          *directory, [directory] { static_cast<void>(directory->check_space()); },
+          [this, directory] {
+            // What was deleted is needed now, not after its delay.
+            if (directory->is_low_on_space()) schedule_unlink(*directory, Duration::zero());
+          });
     }
     arm_space_check();
   });
@@ -368,11 +371,11 @@ void PartitionManager::schedule_unlink(storage::LogDirectory& directory, Duratio
   reactor().call_at(reactor().now() + delay, [this, directory = &directory] {
     if (is_stopping_ || directory->is_offline()) return;
     auto is_more = std::make_shared<Result<bool>>(false);
-    env_.pool(directory->path())
-        .run(reactor(), [directory, is_more] { *is_more = directory->remove_deleted_step(); },
-             [this, directory, is_more] {
-               if (is_more->ok() && **is_more) schedule_unlink(*directory, Duration::zero());
-             });
+    run_on(
+        *directory, [directory, is_more] { *is_more = directory->remove_deleted_step(); },
+        [this, directory, is_more] {
+          if (is_more->ok() && **is_more) schedule_unlink(*directory, Duration::zero());
+        });
   });
 }
 
@@ -381,6 +384,22 @@ void PartitionManager::schedule_unlink(storage::LogDirectory& directory, Duratio
 void PartitionManager::stop(int64_t broker_epoch, Callback<void(Status)> done) {
   is_stopping_ = true;
   cleaner_.stop();
+  std::set<PartitionDriver const*> unopened;
+  bool const was_clean = std::ranges::all_of(directories_, [](auto const* directory) {
+    auto const stop = directory->previous_stop();
+    return stop == storage::PreviousStop::clean || stop == storage::PreviousStop::first_start;
+  });
+  if (was_clean) {
+    for (auto const& opening : std::exchange(opening_, {})) unopened.insert(opening.driver.get());
+    for (auto const& opening : std::exchange(blocked_, {})) unopened.insert(opening.driver.get());
+  }
+  when_all_open([this, unopened = std::move(unopened), broker_epoch, done = std::move(done)]() mutable {
+    close_logs(unopened, broker_epoch, std::move(done));
+  });
+}
+
+void PartitionManager::close_logs(std::set<PartitionDriver const*> const& unopened, int64_t broker_epoch,
+                                  Callback<void(Status)> done) {
   struct State {
     size_t left{};
     Status status;
@@ -388,7 +407,8 @@ void PartitionManager::stop(int64_t broker_epoch, Callback<void(Status)> done) {
   };
   auto state = std::make_shared<State>();
   state->done = std::move(done);
-  auto const drivers = all();
+  auto drivers = all();
+  std::erase_if(drivers, [&](auto const& driver) { return unopened.contains(driver.get()); });
   state->left = drivers.size() + 1;
   auto const one_less = [this, state, broker_epoch](Status status) {
     if (!status.ok()) {
@@ -398,16 +418,25 @@ void PartitionManager::stop(int64_t broker_epoch, Callback<void(Status)> done) {
     if (--state->left > 0) return;
     // Without a clean close of every log there is no clean-stop mark: the next start recovers.
     if (!state->status.ok()) return std::move(state->done)(std::move(state->status));
-    stop_directories(broker_epoch, std::move(state->done));
+    // Nor may anything be written after the mark.
+    when_idle([this, state, broker_epoch] { stop_directories(broker_epoch, std::move(state->done)); });
   };
-  for (auto const& driver : drivers) {
-    if (driver->status() == PartitionStatus::opening) {
-      one_less(Error{ErrorKind::cancelled, "still opening"});
-      continue;
-    }
-    driver->close(one_less, run_lists_.control());
-  }
+  for (auto const& driver : drivers) driver->close(one_less, run_lists_.control());
   reactor().post([one_less] { one_less(Status{}); });
+}
+
+void PartitionManager::run_on(storage::LogDirectory& directory, Task job, Task done) {
+  ++job_count_;
+  env_.pool(directory.path()).run(reactor(), std::move(job), [this, done = std::move(done)]() mutable {
+    std::move(done)();
+    if (--job_count_ > 0) return;
+    for (auto& task : std::exchange(when_idle_, {})) std::move(task)();
+  });
+}
+
+void PartitionManager::when_idle(Task task) {
+  if (job_count_ == 0) return std::move(task)();
+  when_idle_.push_back(std::move(task));
 }
 
 void PartitionManager::stop_directories(int64_t broker_epoch, Callback<void(Status)> done) {
@@ -423,17 +452,20 @@ void PartitionManager::stop_directories(int64_t broker_epoch, Callback<void(Stat
   for (size_t i = 0; i < directories_.size(); ++i) {
     auto* directory = directories_[i];
     env_.pool(directory->path())
-        .run(reactor(),
-             [directory, state, i, broker_epoch] {
-               if (!directory->is_offline()) state->results[i] = directory->stop_cleanly(broker_epoch);
-             },
-             [state] {
-               if (--state->left > 0) return;
-               for (auto& result : state->results) {
-                 if (!result.ok()) return std::move(state->done)(std::move(result));
-               }
-               std::move(state->done)(Status{});
-             });
+        .run(
+            reactor(),
+            [directory, state, i, broker_epoch, is_whole = !with_unrecovered_.contains(directory)] {
+              if (directory->is_offline()) return;
+              // A log that was not recovered must be looked at again: no mark.
+              state->results[i] = is_whole ? directory->stop_cleanly(broker_epoch) : directory->flush_all();
+            },
+            [state] {
+              if (--state->left > 0) return;
+              for (auto& result : state->results) {
+                if (!result.ok()) return std::move(state->done)(std::move(result));
+              }
+              std::move(state->done)(Status{});
+            });
   }
 }
 

@@ -79,14 +79,21 @@ class Server {
     auto const started = std::make_shared<std::promise<Status>>();
     auto ready = started->get_future();
     node_->start([started](Status status) { started->set_value(std::move(status)); });
-    // Recovery may take long; a stop then leaves the rest of it to the next start.
+    // A start that is stopped ends first: what it had begun is then closed cleanly.
+    auto give_up_at = std::chrono::steady_clock::time_point::max();
     while (ready.wait_for(kStartSignalCheck) != std::future_status::ready) {
-      if (auto const signal = env_os::take_stop_signal()) {
-        return Error{ErrorKind::cancelled, fmt::format("stopped by signal {}", *signal)};
+      auto const signal = env_os::take_stop_signal();
+      if (signal && early_signal_) return stopped_by(*signal);
+      if (signal) {
+        early_signal_ = signal;
+        give_up_at = std::chrono::steady_clock::now() + kStopLimit;
       }
+      if (std::chrono::steady_clock::now() > give_up_at) return stopped_by(*early_signal_);
     }
     return ready.get();
   }
+  // The first one, if it came during the start.
+  std::optional<int> early_signal() const { return early_signal_; }
 
   Status stop() {
     auto stopped = std::make_shared<std::promise<Status>>();
@@ -103,7 +110,10 @@ class Server {
   broker::LocalNode& node() { return *node_; }
 
  private:
+  static Error stopped_by(int signal) { return {ErrorKind::cancelled, fmt::format("stopped by signal {}", signal)}; }
+
   std::unique_ptr<env_os::OsEnv> env_;
+  std::optional<int> early_signal_;
   std::atomic<bool> failed_{false};
   std::unique_ptr<broker::LocalNode> node_;
   std::unique_ptr<admin::Admin> admin_;
@@ -169,7 +179,7 @@ int serve(ServeOptions const& options) {
     return kExitFailed;
   }
   log_start(server, *node_options);
-  auto const signal = env_os::wait_for_stop_signal();
+  auto const signal = server.early_signal() ? *server.early_signal() : env_os::wait_for_stop_signal();
   if (server.has_failed()) return kExitFailed;
   server.log().info("node", "stopping on signal {}", signal);
   auto const stopped = server.stop();

@@ -110,6 +110,7 @@ class BrokerTest : public testing::Test {
     }
     world.run_for(1s);
   }
+  metadata::ImagePtr const& image() const { return image_; }
   static TopicId topic_id(std::string_view name) {
     TopicId id;
     id.bytes[0] = 1;

@@ -57,7 +57,8 @@ class LocalNode {
 
   // Any thread. `ready` runs on the control reactor: clients are served, or why not.
   void start(Callback<void(Status)> ready);
-  // Any thread, after `ready`. `done` runs on the control reactor: everything is on disk and closed.
+  // Any thread, after start(). `done` runs on the control reactor: everything is on disk and closed. A start that is
+  // under way ends first.
   void stop(Callback<void(Status)> done);
 
   // Any thread.
@@ -85,6 +86,7 @@ class LocalNode {
   void start_partitions();
   void start_controller();
   void finish_start(Status status);
+  void begin_stop();
   void stop_net();
   void stop_partitions();
   void stop_controller();

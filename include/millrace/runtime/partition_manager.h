@@ -49,7 +49,8 @@ class PartitionManager {
   void on_publication(metadata::Publication const& publication);
   // The directory went out of service: its partitions answer so. Told by whoever set the directory's handler.
   void on_directory_offline(storage::LogDirectory& directory);
-  // Closes every log cleanly, then the directories with `broker_epoch`.
+  // Closes every log cleanly, then the directories with `broker_epoch`: their marks are the last that is written. Logs
+  // that are not open yet stay as they are if their last owner had stopped cleanly; otherwise they are recovered first.
   void stop(int64_t broker_epoch, Callback<void(Status)> done);
 
   size_t opening_count() const { return opening_.size() + opening_in_flight_; }
@@ -83,7 +84,11 @@ class PartitionManager {
   void arm_retention();
   void arm_producer_check();
   void schedule_unlink(storage::LogDirectory& directory, Duration delay);
+  void close_logs(std::set<PartitionDriver const*> const& unopened, int64_t broker_epoch, Callback<void(Status)> done);
   void stop_directories(int64_t broker_epoch, Callback<void(Status)> done);
+  // A pool job of the directory that stop() waits for.
+  void run_on(storage::LogDirectory& directory, Task job, Task done);
+  void when_idle(Task task);
   env::Reactor& reactor() { return run_lists_.control().reactor(); }
 
   env::Env& env_;
@@ -102,6 +107,9 @@ class PartitionManager {
   std::vector<Opening> blocked_;                     // wait for a removal of the same name
   size_t opening_in_flight_ = 0;
   std::vector<Task> when_all_open_;
+  std::set<storage::LogDirectory const*> with_unrecovered_;  // a log of theirs could not be opened
+  size_t job_count_ = 0;
+  std::vector<Task> when_idle_;
   storage::RetentionClock retention_clock_;
   LogCleaner cleaner_;
   Random random_;

@@ -1,0 +1,76 @@
+// A stop is clean and final whenever it comes: also while logs are still being opened.
+#include "node.h"
+
+namespace millrace::broker {
+namespace {
+
+constexpr char const* kMark = "/data/.kafka_cleanshutdown";
+
+class Stops : public BrokerTest {
+ protected:
+  // Starts with a slow disk and stops as soon as partitions are being opened.
+  void start_and_stop_at_once() {
+    machine.disk().speed().call = 5ms;
+    machine.start([this](sim::NodeEnv& env) { return std::make_unique<BrokerProcess>(env, image(), options); });
+    ASSERT_TRUE(world.run_while_not(
+        [this] { return machine.process() != nullptr && process().partitions_->opening_count() > 20; }, 10s));
+    machine.stop();
+    ASSERT_TRUE(world.run_while_not([this] { return !machine.is_running(); }, 120s));
+    machine.disk().speed() = {};
+    EXPECT_TRUE(machine.disk().durable_content(kMark).has_value());
+  }
+  void stop() {
+    machine.stop();
+    ASSERT_TRUE(world.run_while_not([this] { return !machine.is_running(); }, 10s));
+    EXPECT_TRUE(machine.disk().durable_content(kMark).has_value());
+  }
+  storage::PreviousStop previous_stop() { return process().directory_->previous_stop(); }
+};
+
+}  // namespace
+
+TEST_F(Stops, while_logs_are_opening_that_were_closed_cleanly_leaves_them_so) {
+  add_topic("orders", 100);
+  start();
+  stop();
+  start_and_stop_at_once();
+  start();
+  EXPECT_EQ(previous_stop(), storage::PreviousStop::clean);
+  EXPECT_EQ(process().partitions_->opening_count(), 0u);
+}
+
+// The mark would vouch for logs that nobody has looked at: they are recovered first.
+TEST_F(Stops, while_logs_are_recovered_waits_for_all_of_them) {
+  add_topic("orders", 100);
+  start();
+  for (auto const kind : {sim::CrashKind::process, sim::CrashKind::power_loss}) {
+    machine.kill(kind);
+    world.run_for(1s);
+    start_and_stop_at_once();
+    start();
+    EXPECT_EQ(previous_stop(), storage::PreviousStop::clean);
+    for (int32_t p = 0; p < 100; ++p)
+      EXPECT_EQ(partition("orders", p)->status(), runtime::PartitionStatus::leader) << p;
+  }
+}
+
+// A damaged log stays damaged: without the mark the next start looks at it again.
+TEST_F(Stops, with_a_log_that_could_not_be_opened_leaves_no_mark) {
+  add_topic("orders", 3);
+  start();
+  machine.kill(sim::CrashKind::process);
+  world.run_for(1s);
+  machine.disk().place("/data/orders-1/00000000000000000000.log", std::string(100, 'x') + std::string(8000, '\0'));
+  machine.disk().place("/data/recovery-point-offset-checkpoint", "0\n1\norders 1 5\n");
+  for (int restart = 0; restart < 2; ++restart) {
+    start();
+    EXPECT_NE(previous_stop(), storage::PreviousStop::clean);
+    EXPECT_EQ(partition("orders", 1)->status(), runtime::PartitionStatus::offline);
+    EXPECT_EQ(partition("orders", 0)->status(), runtime::PartitionStatus::leader);
+    machine.stop();
+    ASSERT_TRUE(world.run_while_not([this] { return !machine.is_running(); }, 10s));
+    EXPECT_FALSE(machine.disk().durable_content(kMark).has_value());
+  }
+}
+
+}  // namespace millrace::broker
