@@ -194,6 +194,9 @@ Result<LoadedMetadata> load_metadata_log(storage::LogDirectory& directory, Metad
   auto quorum_state = directory.disk().read_file(quorum_state_path(directory), raft::kQuorumStateBytesMax);
   if (quorum_state) {
     MR_TRY_ASSIGN(out.raft.election, raft::parse_quorum_state(*quorum_state));
+    // What this node will say about its vote must be on the disk, not only in a page cache that the disk has failed.
+    if (directory.is_cache_suspect())
+      MR_TRY(env::replace_file(directory.disk(), quorum_state_path(directory), *quorum_state));
   } else if (quorum_state.error().kind != ErrorKind::not_found) {
     return std::move(quorum_state).error();
   }

@@ -119,7 +119,14 @@ void RaftDriver::start_work() {
   });
 }
 
+// A disk that failed has failed the directory: the next start must not trust its page cache.
 Status RaftDriver::do_work(Work& work) {
+  auto status = work_through(work);
+  if (!status && status.error().kind == ErrorKind::io) directory_.mark_offline(status.error().message);
+  return status;
+}
+
+Status RaftDriver::work_through(Work& work) {
   for (auto const& state : work.elections) {
     MR_TRY(env::replace_file(env_.disk(), quorum_state_path(directory_),
                              raft::format_quorum_state(state, machine_->kraft_version() > 0 ? int16_t{1} : int16_t{0},
@@ -130,8 +137,10 @@ Status RaftDriver::do_work(Work& work) {
     MR_TRY(log_->append(views, env_.wall_now()));
   }
   if (work.snapshot) {
-    // Without it the log only stays longer; a disk that fails says so to the next append.
-    if (auto status = do_snapshot(*work.snapshot); !status) {
+    // Without it the log only stays longer.
+    auto status = do_snapshot(*work.snapshot);
+    if (!status && status.error().kind == ErrorKind::io) return status;
+    if (!status) {
       env_.log().warn("raft", "metadata snapshot at {}: {}", work.snapshot->offset + 1, status.error().message);
     }
   }

@@ -60,6 +60,7 @@ class RaftDriver {
   void start_work();
   void on_work_done(WorkPtr work);
   Status do_work(Work& work);
+  Status work_through(Work& work);
   Status do_snapshot(metadata::Image const& image);
 
   env::Env& env_;
