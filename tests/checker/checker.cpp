@@ -4,6 +4,7 @@
 #include <array>
 #include <limits>
 #include <map>
+#include <optional>
 
 #include <fmt/format.h>
 
@@ -98,8 +99,9 @@ class Checker {
     auto& seen = sender(value.client, p).offset_of[value.sequence];
     if (seen == -1) {
       seen = offset;
-    } else if (seen != offset && send_of(value)->is_idempotent && std::min(seen, offset) >= deleted_below_) {
-      // (Records that were deleted may take the memory of their producer with them, as in Kafka.)
+    } else if (seen != offset && send_of(value)->is_idempotent &&
+               (!history_.has_restarts || std::min(seen, offset) >= deleted_below_)) {
+      // (A restart after a deletion may lose the memory of producers whose records are all gone, as in Kafka.)
       report("C3", p, "{} is at offsets {} and {} ({})", text(value), seen, offset, where);
     }
   }
@@ -164,7 +166,7 @@ class Checker {
     for (auto i : sends_of_[p]) {
       auto const& send = history_.sends[i];
       // What was acknowledged by the leader alone may be lost, and its offset used again.
-      if (send.outcome != Outcome::ok || send.base_offset < 0 || !send.is_fully_acknowledged) continue;
+      if (send.outcome != Outcome::ok || send.base_offset < 0 || !send.is_kept) continue;
       for (uint32_t n = 0; n < send.count; ++n) {
         see(p, send.base_offset + n, {send.client, p, send.first_sequence + n}, "an acknowledgement");
       }
@@ -185,7 +187,7 @@ class Checker {
                       std::vector<bool> const& is_polled, int64_t highest_polled, int64_t highest_start) {
     for (auto i : sends_of_[p]) {
       auto const& send = history_.sends[i];
-      if (send.outcome != Outcome::ok || !send.is_fully_acknowledged) continue;
+      if (send.outcome != Outcome::ok || !send.is_kept) continue;
       for (uint32_t n = 0; n < send.count; ++n) {
         Value const value{send.client, p, send.first_sequence + n};
         auto const offset = send.base_offset >= 0 ? send.base_offset + n : sender(send.client, p).offset_of[value.sequence];
@@ -193,7 +195,7 @@ class Checker {
         if (final_read != nullptr && (offset < 0 || !has(is_final, offset))) {
           report("C2", p, "{} was acknowledged at offset {} and is not in the final read [{}, {})", text(value), offset,
                  final_read->log_start, final_read->end);
-        } else if (final_read == nullptr && offset >= 0 && offset < highest_polled && !has(is_polled, offset)) {
+        } else if (final_read == nullptr && history_.are_polls_whole && offset >= 0 && offset < highest_polled && !has(is_polled, offset)) {
           report("C2", p, "{} was acknowledged at offset {}, others were polled up to {} but not it", text(value), offset,
                  highest_polled);
         }
@@ -219,7 +221,7 @@ class Checker {
     for (auto i : sends_of_[p]) {
       auto const& send = history_.sends[i];
       auto const seen = send.count == 0 ? -1 : sender(send.client, p).offset_of[send.first_sequence];
-      bool const is_sure = send.outcome == Outcome::ok && send.base_offset >= 0 && send.is_fully_acknowledged;
+      bool const is_sure = send.outcome == Outcome::ok && send.base_offset >= 0 && send.is_kept;
       auto const offset = is_sure ? send.base_offset : seen;
       if (offset >= 0 && (send.is_idempotent || send.outcome == Outcome::ok)) placed.push_back({offset, &send});
     }
@@ -238,8 +240,9 @@ class Checker {
     }
   }
 
-  // C5: both streams merged by time. ListOffsets may never fall behind what was acknowledged; a Fetch may show an older
-  // mark for a moment after the leadership has changed, so it is held to what was acknowledged in its own epoch.
+  // C5: both streams merged by time. ListOffsets may never fall behind what was acknowledged. Where a new leader waits
+  // for others, or for a sync, a Fetch may show an older mark for a moment after the leadership has changed, so it is
+  // held to what was acknowledged in its own epoch.
   void check_recency(PartitionIndex p) {
     struct Acked {
       Nanos end;
@@ -283,7 +286,7 @@ class Checker {
         of_epoch = std::max(of_epoch, acked[next].next_offset);
       }
       auto required = highest;
-      if (reading.is_fetch) {
+      if (reading.is_fetch && !history_.do_marks_begin_at_end) {
         auto const found = highest_of_epoch.find(reading.epoch);
         required = reading.epoch < 0 || found == highest_of_epoch.end() ? 0 : found->second;
       }
@@ -418,6 +421,75 @@ class Checker {
 
 std::vector<Violation> check(History const& history, size_t violations_max) {
   return Checker(history, violations_max).run();
+}
+
+namespace {
+
+// Between which losses something happened; none: one came in between.
+std::optional<size_t> era_of(std::span<Nanos const> losses, Nanos start, Nanos end) {
+  auto const before = [&](Nanos t) {
+    return static_cast<size_t>(std::lower_bound(losses.begin(), losses.end(), t) - losses.begin());
+  };
+  return before(start) == before(end) ? std::optional(before(start)) : std::nullopt;
+}
+
+History one_era(History const& history, std::span<Nanos const> losses, size_t era) {
+  auto out = history;
+  for (auto& send : out.sends) {
+    // What was acknowledged in another era, or perhaps in another, may have been lost since.
+    if (send.outcome == Outcome::ok && era_of(losses, send.start, send.end) != era) {
+      send.outcome = Outcome::unknown;
+      send.base_offset = -1;
+    }
+  }
+  std::erase_if(out.polls, [&](Poll const& poll) { return era_of(losses, poll.start, poll.end) != era; });
+  std::erase_if(out.ends, [&](EndAsked const& asked) { return era_of(losses, asked.start, asked.end) != era; });
+  if (era < losses.size()) out.final_reads.clear();
+  // A consumer whose position lay in what was lost goes on there, past what took its place.
+  out.are_polls_whole = losses.empty();
+  return out;
+}
+
+// Of what was acknowledged between two losses, the first record that is gone has nothing behind it that stayed.
+void check_tails(History const& history, std::span<Nanos const> losses, std::vector<Violation>& out) {
+  for (auto const& read : history.final_reads) {
+    std::map<int64_t, Value> kept;
+    for (auto const& record : read.records) kept.emplace(record.offset, record.value);
+    for (size_t era = 0; era < losses.size(); ++era) {
+      std::map<int64_t, bool> is_kept;
+      for (auto const& send : history.sends) {
+        if (send.partition != read.partition || send.outcome != Outcome::ok || send.base_offset < 0) continue;
+        if (era_of(losses, send.start, send.end) != era) continue;
+        for (uint32_t n = 0; n < send.count; ++n) {
+          auto const offset = send.base_offset + n;
+          if (offset < read.log_start) continue;
+          auto const found = kept.find(offset);
+          is_kept[offset] =
+              found != kept.end() && found->second == Value{send.client, send.partition, send.first_sequence + n};
+        }
+      }
+      std::optional<int64_t> first_gone;
+      for (auto const& [offset, stayed] : is_kept) {
+        if (!stayed && !first_gone) first_gone = offset;
+        if (!stayed || !first_gone) continue;
+        out.push_back({"C2", read.partition,
+                       fmt::format("a lost machine took offset {} and left offset {}", *first_gone, offset)});
+        break;
+      }
+    }
+  }
+}
+
+}  // namespace
+
+std::vector<Violation> check_with_losses(History const& history, std::span<Nanos const> losses, size_t violations_max) {
+  std::vector<Violation> out;
+  for (size_t era = 0; era <= losses.size() && out.size() < violations_max; ++era) {
+    auto found = check(one_era(history, losses, era), violations_max - out.size());
+    out.insert(out.end(), found.begin(), found.end());
+  }
+  check_tails(history, losses, out);
+  return out;
 }
 
 }  // namespace millrace::checker

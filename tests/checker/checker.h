@@ -6,8 +6,9 @@
 //   C3 an idempotent send is there at most once     C7 polls of one assignment skip and repeat nothing
 //   C4 offsets respect real time                    C8 high watermark, last stable offset, log start never go back
 //
-// Not flagged, as Kafka allows it: gaps that no consumer ever saw a record in, loss of sends that were not
-// acknowledged by all, duplicates without idempotence, unknown sends that turn out to have happened.
+// Not flagged, as Kafka allows it: gaps that no consumer ever saw a record in, loss of sends that were
+// acknowledged by a leader alone that did not stay, duplicates without idempotence, unknown sends that turn out to have
+// happened.
 #pragma once
 #include <string>
 #include <vector>
@@ -24,5 +25,10 @@ struct Violation {
 
 // At most `violations_max`, of each check the first ones.
 std::vector<Violation> check(History const& history, size_t violations_max = 16);
+
+// The same where the machine of a sole replica lost power at those times, in rising order, with data in its page cache:
+// each may have taken the ends of logs, and nothing but ends. All else must hold between one loss and the next.
+std::vector<Violation> check_with_losses(History const& history, std::span<Nanos const> losses,
+                                         size_t violations_max = 16);
 
 }  // namespace millrace::checker

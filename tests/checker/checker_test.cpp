@@ -163,6 +163,13 @@ std::vector<Planted> const kPlanted = {
      [](History& h) {
        h.sends.push_back({0, 1, 9000, 1, 1, 2, Outcome::ok, h.final_reads[1].end, true, true, -1});
      }},
+    {"what a leader that stays has acknowledged is gone", "C2",
+     [](History& h) {
+       auto& send = ok_send(h);
+       send.is_fully_acknowledged = false;
+       auto const offset = send.base_offset;
+       std::erase_if(final_of(h), [&](auto const& r) { return r.offset == offset; });
+     }},
     {"two batches are swapped on one replica", "C1",
      [](History& h) { std::swap(final_of(h)[10].value, final_of(h)[20].value); }},
     {"a batch is appended twice", "C3",
@@ -224,6 +231,26 @@ std::vector<Planted> const kPlanted = {
        poll.leader_epoch = h.polls.back().leader_epoch;
        h.polls.push_back(poll);
      }},
+    {"a fetch of a new epoch shows an old high watermark where marks begin at the end", "C5",
+     [](History& h) {
+       h.do_marks_begin_at_end = true;
+       auto poll = late_poll(h);
+       poll.client = kProducers - 1;  // never fetched before
+       poll.record_count = 0;
+       poll.high_watermark = 1;
+       poll.start = h.polls.back().end + 10;
+       poll.end = poll.start + 10;
+       poll.leader_epoch = h.polls.back().leader_epoch + 1;
+       h.polls.push_back(poll);
+     }},
+    {"a deleted batch comes again although nothing was restarted", "C3",
+     [](History& h) {
+       h.has_restarts = false;
+       for (auto& poll : h.polls) {
+         if (poll.partition == 1) poll.log_start = 10;
+       }
+       final_of(h).push_back(seen(h.final_reads[1].end, final_of(h)[3].value));
+     }},
     {"the high watermark goes back within an epoch", "C8",
      [](History& h) {
        auto poll = late_poll(h, 3);
@@ -274,11 +301,50 @@ TEST(Checker, does_not_flag_what_kafka_allows) {
   Model model(7);
   auto& h = model.history;
   // An unknown send that happened, and one that did not, are in the model already. acks=1 may lose.
-  h.sends.push_back({0, 1, 9000, 1, 1'000'000, 1'000'050, Outcome::ok, 100'000, false, false, -1});
+  h.sends.push_back({0, 1, 9000, 1, 1'000'000, 1'000'050, Outcome::ok, 100'000, false, false, -1, false});
   // Two sends at once may come in any order.
   auto& send = ok_send(h, 2);
   send.end = ok_send(h, 3).end + 500;
   EXPECT_EQ(checks_of(h), "");
+}
+
+std::string checks_with_loss(History const& history, Nanos loss) {
+  std::string out;
+  for (auto const& violation : check_with_losses(history, {&loss, 1})) out += violation.check + " ";
+  return out;
+}
+
+// The final read loses everything at or past `offset` of partition 1.
+void lose_tail(History& h, int64_t offset) {
+  std::erase_if(final_of(h), [&](auto const& r) { return r.offset >= offset; });
+  h.final_reads[1].end = offset;
+}
+
+TEST(Checker, a_lost_machine_may_take_the_end_of_a_log_and_nothing_else) {
+  for (uint64_t seed = 1; seed <= 20; ++seed) {
+    Model const model(seed);
+    auto const after_all = model.now + 1000;
+    EXPECT_EQ(checks_with_loss(model.history, after_all), "") << seed;
+    auto lost = model.history;
+    auto const at = ok_send(lost, 12).base_offset;
+    lose_tail(lost, at);
+    EXPECT_EQ(checks_with_loss(lost, after_all), "") << seed;
+    // Nothing was lost that was acknowledged after the last loss.
+    EXPECT_NE(checks_with_loss(lost, ok_send(lost, 12).start - 1).find("C2"), std::string::npos) << seed;
+    // A hole: one batch is gone, and others behind it are not.
+    auto holed = model.history;
+    std::erase_if(final_of(holed), [&](auto const& r) { return r.offset == at; });
+    EXPECT_NE(checks_with_loss(holed, after_all).find("C2"), std::string::npos) << seed;
+    // Between two losses everything else holds: one value an offset.
+    auto changed = model.history;
+    for (auto& record : changed.records) {
+      if (record.offset == 10 && record.value.partition == 1) {
+        record.value = final_of(changed)[3].value;
+        break;
+      }
+    }
+    EXPECT_NE(checks_with_loss(changed, after_all), "") << seed;
+  }
 }
 
 TEST(Checker, values_carry_their_checksum) {

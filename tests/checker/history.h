@@ -45,6 +45,7 @@ struct Send {
   bool is_idempotent = false;
   bool is_fully_acknowledged = true;  // acks=all: may not be lost
   int32_t leader_epoch = -1;       // that the client believed in when it sent what was acknowledged; -1: unknown
+  bool is_kept = true;             // what was acknowledged may not be lost: by all, or by a leader that stays
 };
 
 enum class Isolation : uint8_t { read_uncommitted, read_committed };
@@ -109,6 +110,12 @@ struct History {
   std::vector<EndAsked> ends;
   std::vector<Deletion> deletions;
   std::vector<FinalRead> final_reads;  // at most one a partition
+  // The consumers together were given every record up to the highest that one of them got.
+  bool are_polls_whole = true;
+  // A broker was started again: it may have forgotten a producer whose records had all been deleted, as Kafka does.
+  bool has_restarts = true;
+  // A new leader counts itself at its log's end at once, so that a Fetch shows what an earlier one acknowledged.
+  bool do_marks_begin_at_end = false;
 
   void add_poll(Poll poll, std::span<Observed const> seen);
   // One line an operation, in order of their end; for a failure's report.

@@ -139,7 +139,9 @@ class Producer final : public Actor {
   uint64_t next_batch_ = 0;
   bool is_draining_ = false;             // nothing is sent until what is in flight is answered
   bool must_start_again_ = false;
-  bool was_refused_ = false;             // a send of this producer id, before it was appended
+  // By partition, of the producer id: a batch was acknowledged; before that one was refused, so that later ones may
+  // have been appended in front of it.
+  std::vector<bool> is_known_, may_be_passed_;
   bool is_paused_ = false;
   bool is_getting_id_ = false;
   size_t sends_ok_ = 0;

@@ -10,10 +10,13 @@ constexpr Duration kSettleLimit = 120s;
 
 std::string BrokerPlan::text() const {
   return fmt::format(
-      "whole_node={} stops={} follower={} flush={} crashes={} power_loss={} at_disk_calls={} epoch_bumps={} isr_changes={} disk_faults={} "
-      "full_disk={} min_in_sync={} partitions={} producers={} consumers={} deletes={} segment_bytes={} index_interval={}",
-      is_whole_node, has_orderly_stops, has_follower, is_flush, has_crashes, has_power_loss, crashes_at_disk_calls, has_epoch_bumps, has_isr_changes,
-      has_disk_faults, has_full_disk, min_in_sync, partitions, producers, consumers, deletes, segment_bytes, index_interval);
+      "whole_node={} stops={} follower={} flush={} crashes={} power_loss={} at_disk_calls={} epoch_bumps={} "
+      "isr_changes={} disk_faults={} "
+      "full_disk={} slow_disk={} min_in_sync={} partitions={} producers={} consumers={} deletes={} segment_bytes={} "
+      "index_interval={}",
+      is_whole_node, has_orderly_stops, has_follower, is_flush, has_crashes, has_power_loss, crashes_at_disk_calls,
+      has_epoch_bumps, has_isr_changes, has_disk_faults, has_full_disk, has_slow_disk, min_in_sync, partitions,
+      producers, consumers, deletes, segment_bytes, index_interval);
 }
 
 BrokerRun::BrokerRun(ScenarioInput const& input, std::string name, BrokerPlan plan)
@@ -59,6 +62,13 @@ BrokerRun::BrokerRun(ScenarioInput const& input, std::string name, BrokerPlan pl
   faults.refuse = some(0.2, 0.1);
   broker_machine_.disk().set_eviction(random.chance(0.5) ? 0.05 : 0.0);
   if (random.chance(0.3)) broker_machine_.disk().speed().sync = 20ms;
+  if (plan_.has_slow_disk) {
+    auto& speed = broker_machine_.disk().speed();
+    if (random.chance(0.5)) speed.call = std::chrono::microseconds(100 + random.below(3000));
+    if (random.chance(0.5)) speed.per_mib = std::chrono::milliseconds(10 + random.below(2000));
+    if (random.chance(0.5)) speed.cold_read = std::chrono::milliseconds(1 + random.below(50));
+  }
+  run_.history.do_marks_begin_at_end = !plan_.has_follower && !plan_.is_flush;
 }
 
 BrokerRun::~BrokerRun() = default;
@@ -114,7 +124,7 @@ void BrokerRun::start_broker() {
 
 void BrokerRun::arm_crash() {
   if (!plan_.has_crashes || !has_faults_ || crashes_ >= 6 || !is_topic_made_) return;
-  bool const is_power_loss = plan_.has_power_loss && (plan_.has_disk_faults || random_.chance(0.7));
+  bool const is_power_loss = plan_.has_power_loss && random_.chance(0.7);
   auto const kind = is_power_loss ? CrashKind::power_loss : CrashKind::process;
   if (plan_.crashes_at_disk_calls && random_.chance(0.6)) {
     broker_machine_.node()->crash_at_disk_call(1 + static_cast<int64_t>(random_.below(1000)), kind);
@@ -129,9 +139,14 @@ void BrokerRun::arm_crash() {
 
 void BrokerRun::on_broker_end(bool was_crash) {
   ++crashes_;
-  // After a failed sync the page cache holds bytes that will never reach the disk: only a restart of the machine tells
-  // what is really there. In the page-cache mode nothing depends on it.
-  if (plan_.is_flush && plan_.has_disk_faults && was_crash) broker_machine_.lose_power();
+  bool const must_be_clean = !was_crash && !plan_.has_disk_faults && !plan_.has_full_disk;
+  if (must_be_clean &&
+      !broker_machine_.disk().durable_content(fmt::format("{}/.kafka_cleanshutdown", kDataDirectory))) {
+    run_.fail("an orderly stop has left no durable mark");
+  }
+  if (std::exchange(boots_, broker_machine_.boots()) != broker_machine_.boots() && plan_.is_lossy()) {
+    run_.losses.push_back(run_.now());
+  }
   broker_machine_.disk().clear_faults();
   broker_machine_.disk().set_capacity(int64_t{1} << 40);
   after(std::chrono::milliseconds(random_.below(500)), [this] {
@@ -148,8 +163,9 @@ void BrokerRun::publish(Task published) {
   }
   if (node == nullptr) {
     // A machine that is down starts with the newest image; a process that is being made has taken an older one.
-    if (broker_machine_.is_running()) after(10ms, [this] { publish(); });
-    return;
+    if (!broker_machine_.is_running()) return;
+    auto shared = std::make_shared<Task>(std::move(published));
+    return after(10ms, [this, shared] { publish(std::move(*shared)); });
   }
   broker_machine_.node()->sim_control().post([this, image, published = std::move(published)]() mutable {
     if (auto* alive = scripted()) alive->publish(image, std::move(published));
@@ -186,15 +202,25 @@ void BrokerRun::try_expand() {
     partition.isr = {BrokerId(kBrokerId), BrokerId(kFollowerId)};
     ++partition.partition_epoch;
   }
-  auto const settle = [this] {
-    for (uint32_t p = 0; p < plan_.partitions; ++p) floor_[p] = std::max(floor_[p], log_end(p));
-    is_expanding_ = is_alone_ = false;
-  };
-  // A crash may swallow the answer; the next life starts with this image, and what it finds is the floor.
-  publish();
+  // From when every partition has heard of it, nothing more is committed without the follower.
   auto const lives = broker_machine_.lives();
-  after(500ms, [this, settle, lives] {
-    if (broker_machine_.lives() == lives && broker() != nullptr) return settle();
+  publish([this, lives] {
+    if (auto* node = scripted()) {
+      node->settle([this, lives] {
+        if (broker_machine_.lives() != lives || !is_expanding_) return;
+        for (uint32_t p = 0; p < plan_.partitions; ++p) floor_[p] = std::max(floor_[p], log_end(p));
+        is_expanding_ = is_alone_ = false;
+      });
+    }
+  });
+  watch_expansion(lives);
+}
+
+// A crash may swallow the answer; then it is tried again with the next life.
+void BrokerRun::watch_expansion(uint32_t lives) {
+  after(100ms, [this, lives] {
+    if (!is_expanding_) return;
+    if (broker_machine_.lives() == lives && broker() != nullptr) return watch_expansion(lives);
     is_expanding_ = false;
     try_expand();
   });
@@ -202,7 +228,7 @@ void BrokerRun::try_expand() {
 
 void BrokerRun::change_something() {
   if (!has_faults_) return;
-  auto const what = random_.below(6);
+  auto const what = random_.below(7);
   if (what == 0 && plan_.has_epoch_bumps) {
     for (auto& partition : topic_.partitions) {
       partition.leader_epoch += 1;
@@ -225,6 +251,11 @@ void BrokerRun::change_something() {
     else broker_machine_.pause(std::chrono::milliseconds(random_.below(1000)));
   } else if (what == 5) {
     broker_machine_.jump_wall(random_.between(-3'600'000, 3'600'000));
+  } else if (what == 6 && plan_.has_slow_disk) {
+    // A stall: for a while every call takes long.
+    auto& speed = broker_machine_.disk().speed();
+    auto const call = std::exchange(speed.call, std::chrono::milliseconds(5 + random_.below(100)));
+    after(std::chrono::milliseconds(random_.below(1000)), [this, call] { broker_machine_.disk().speed().call = call; });
   }
   after(std::chrono::milliseconds(50 + random_.below(600)), [this] { change_something(); });
 }
@@ -235,8 +266,8 @@ void BrokerRun::start_clients() {
     auto random = random_.fork("clients");
     for (uint32_t i = 0; i < plan_.producers; ++i) {
       ProducerPlan plan;
-      plan.is_idempotent = random.chance(0.8);
-      plan.acks = plan.is_idempotent || random.chance(0.5) ? -1 : 1;
+      plan.is_idempotent = random.chance(0.7);
+      plan.acks = plan.is_idempotent || random.chance(0.3) ? -1 : 1;
       plan.in_flight_max = 1 + random.below(5);
       plan.records_max = static_cast<uint32_t>(1 + random.below(10));
       plan.pause_max = std::chrono::milliseconds(1 + random.below(40));
@@ -351,12 +382,11 @@ ScenarioResult BrokerRun::go() {
   broker_machine_.disk().clear_faults();
   broker_machine_.disk().set_capacity(int64_t{1} << 40);
   run_.is_loading = false;
+  broker_machine_.disk().speed() = {};
   if (plan_.has_disk_faults) {
-    // The failed write-back is told once more, by the first sync of the whole file system.
-    for (int restarts = 0; restarts < 2; ++restarts) {
-      broker_machine_.kill(CrashKind::process);
-      world_.run_for(3s);
-    }
+    // The log directory may be offline.
+    broker_machine_.kill(CrashKind::process);
+    world_.run_for(1s);
   }
   if (wait_for("the broker serves", [this] { return broker() != nullptr && broker()->is_serving(); }, kSettleLimit) &&
       wait_for("both replicas are in sync", [this] { return !is_alone_; }, kSettleLimit) &&
@@ -386,7 +416,11 @@ ScenarioResult BrokerRun::go() {
                               log_end(read.partition)));
       }
     }
-    auto const violations = checker::check(run_.history);
+    if (plan_.is_whole_node && plan_.is_flush && world_.probes().contains("node.registers_unclean")) {
+      run_.fail("the node registered as unclean although nothing was acknowledged before it was synced");
+    }
+    run_.history.has_restarts = crashes_ > 0;
+    auto const violations = checker::check_with_losses(run_.history, run_.losses);
     if (!violations.empty()) {
       run_.fail(fmt::format("{}: partition {}: {}", violations[0].check, violations[0].partition, violations[0].text));
     }
@@ -415,6 +449,7 @@ BrokerPlan common_plan(Random& random) {
   plan.deletes = random.chance(0.3) ? 0.1 : 0;
   plan.segment_bytes = random.chance(0.5) ? 1 << 20 : int64_t{1} << (13 + random.below(4));
   plan.index_interval = random.chance(0.5) ? 4096 : static_cast<int64_t>(1 + random.below(500));
+  plan.has_slow_disk = random.chance(0.3);
   return plan;
 }
 
@@ -428,7 +463,9 @@ ScenarioResult run_follower(ScenarioInput const& input) {
   plan.has_isr_changes = random.chance(0.5);
   plan.has_crashes = random.chance(0.3);
   plan.crashes_at_disk_calls = random.chance(0.5);
-  plan.is_flush = random.chance(0.2);
+  plan.is_flush = random.chance(0.3);
+  // Nobody takes over here: in the page cache the leader would come back with less than it had acknowledged.
+  plan.has_power_loss = plan.is_flush && random.chance(0.7);
   plan.min_in_sync = random.chance(0.3) ? 2 : 1;
   return BrokerRun(input, "follower", plan).go();
 }
@@ -438,8 +475,7 @@ ScenarioResult run_crash(ScenarioInput const& input) {
   auto plan = common_plan(random);
   plan.is_flush = random.chance(0.6);
   plan.has_crashes = random.chance(0.9);
-  // In the page cache a power loss may take acknowledged records; that is no run to check them with.
-  plan.has_power_loss = plan.is_flush;
+  plan.has_power_loss = plan.is_flush || random.chance(0.3);
   plan.crashes_at_disk_calls = random.chance(0.7);
   plan.has_epoch_bumps = random.chance(0.3);
   plan.has_disk_faults = random.chance(0.15);
@@ -453,7 +489,7 @@ ScenarioResult run_node(ScenarioInput const& input) {
   plan.is_whole_node = true;
   plan.is_flush = random.chance(0.6);
   plan.has_crashes = random.chance(0.9);
-  plan.has_power_loss = plan.is_flush;
+  plan.has_power_loss = plan.is_flush || random.chance(0.3);
   plan.has_orderly_stops = random.chance(0.3);
   plan.crashes_at_disk_calls = random.chance(0.7);
   plan.has_disk_faults = random.chance(0.1);

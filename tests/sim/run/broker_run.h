@@ -26,6 +26,7 @@ struct BrokerPlan {
   bool has_isr_changes = false;
   bool has_disk_faults = false;
   bool has_full_disk = false;
+  bool has_slow_disk = false;
   int32_t min_in_sync = 1;
   uint32_t partitions = 1;
   uint32_t producers = 1;
@@ -34,6 +35,8 @@ struct BrokerPlan {
   int64_t segment_bytes = 1 << 20;
   int64_t index_interval = 4096;
   Duration load_span = 5s;
+  // A power loss may take what was acknowledged.
+  bool is_lossy() const { return has_power_loss && !is_flush; }
   std::string text() const;
 };
 
@@ -53,6 +56,7 @@ class BrokerRun {
   void after(Duration wait, Task task);
   void shrink();
   void try_expand();
+  void watch_expansion(uint32_t lives);
   void claim(checker::PartitionIndex partition, int64_t offset, std::string_view what);
   bool wait_for(std::string_view what, std::function<bool()> const& condition, Duration limit);
   bool make_topic();
@@ -81,6 +85,7 @@ class BrokerRun {
   // The oracle: offsets at or past max(promised by the follower, floor) are not committed while both are in sync.
   bool is_alone_ = false;        // the leader alone is in sync, or this is just changing
   bool is_expanding_ = false;
+  uint32_t boots_ = 1;
   std::vector<int64_t> floor_;
   uint64_t crashes_ = 0;
 };

@@ -120,6 +120,7 @@ void Follower::on_fetched(client::Reply<FetchResponse>* reply, int16_t version) 
       }
       if (answer.diverging_epoch.epoch >= 0) {
         cut(log, answer.diverging_epoch.end_offset);
+        log.promised = std::min(log.promised, log.end);
         continue;
       }
       if (!take(static_cast<checker::PartitionIndex>(p), answer.records.view())) return;

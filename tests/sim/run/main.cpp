@@ -1,4 +1,4 @@
-// mr-sim --seeds A..B [--scenario NAME] [--mutant NAME] [--nodes N] [--jobs N] [--trace] [--twice] [--probes]
+// mr-sim --seeds A..B [--scenario NAME] [--mutant NAME] [--jobs N] [--trace] [--twice] [--probes]
 //        [--stop-at-failure] [--expect-failure]
 //
 // Runs simulated worlds, one a seed, each in a child process, so that an assertion of the product is one failed seed.
@@ -30,7 +30,6 @@ struct Arguments {
   uint64_t last = 1;
   std::string scenario;
   std::string mutant;
-  uint32_t nodes = 1;
   bool has_trace = false;
   bool runs_twice = false;   // and compares the hashes
   bool stops_at_failure = false;
@@ -83,7 +82,6 @@ void run_child(Arguments const& arguments, uint64_t seed) {
   ScenarioInput input;
   input.seed = seed;
   input.mutant = arguments.mutant;
-  input.node_count = arguments.nodes;
   input.trace = arguments.has_trace ? stdout : nullptr;
   auto result = scenario->run(input);
   if (arguments.runs_twice) {
@@ -167,8 +165,6 @@ bool parse(int argc, char** argv, Arguments& out) {
       if (find_scenario(out.scenario) == nullptr) return false;
     } else if (name == "--mutant") {
       out.mutant = value();
-    } else if (name == "--nodes") {
-      out.nodes = static_cast<uint32_t>(std::strtoul(value().c_str(), nullptr, 10));
     } else if (name == "--jobs") {
       out.jobs = std::max(1u, static_cast<unsigned>(std::strtoul(value().c_str(), nullptr, 10)));
     } else if (name == "--trace") {
@@ -244,8 +240,9 @@ void note_options(std::string_view options) {
 int main(int argc, char** argv) {
   millrace::sim::Arguments arguments;
   if (!millrace::sim::parse(argc, argv, arguments)) {
-    fmt::print(stderr, "usage: mr-sim --seeds A..B [--scenario NAME] [--mutant NAME] [--nodes N] [--jobs N] [--trace] "
-                       "[--twice] [--probes] [--stop-at-failure] [--expect-failure]\nscenarios:");
+    fmt::print(stderr,
+               "usage: mr-sim --seeds A..B [--scenario NAME] [--mutant NAME] [--jobs N] [--trace] "
+               "[--twice] [--probes] [--stop-at-failure] [--expect-failure]\nscenarios:");
     for (auto const& scenario : millrace::sim::scenarios()) fmt::print(stderr, " {}", scenario.name);
     fmt::print(stderr, "\n");
     return 2;

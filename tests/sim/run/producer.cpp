@@ -42,7 +42,9 @@ Producer::Producer(NodeEnv& env, size_t reactor, Run& run, ProducerPlan plan)
       plan_(plan),
       id_(run.add_client()),
       next_value_(run.partitions.size(), 0),
-      next_sequence_(run.partitions.size(), 0) {
+      next_sequence_(run.partitions.size(), 0),
+      is_known_(run.partitions.size(), false),
+      may_be_passed_(run.partitions.size(), false) {
   request_timeout_ = plan_.request_timeout;
 }
 
@@ -189,6 +191,7 @@ void Producer::on_answer(uint64_t number, client::Reply<protocol::ProduceRespons
     if (reply != nullptr) return try_again_later();
   } else if (error == ErrorCode::none || error == ErrorCode::duplicate_sequence_number) {
     auto const base = error == ErrorCode::none ? responses[0].partition_responses[0].base_offset : -1;
+    is_known_[batch.partition] = true;
     finish(batch, Outcome::ok, base);
     batches_.erase(found);
   } else if (is_sequence_error(error) && plan_.is_idempotent) {
@@ -200,9 +203,9 @@ void Producer::on_answer(uint64_t number, client::Reply<protocol::ProduceRespons
     } else {
       // A broker that restarts remembers each producer's last batch only, as Kafka's snapshots do: a repeated batch
       // before that one is taken for out of order. One that was never sent before must follow what was acknowledged.
-      // (A send that was refused lets the next ones in before it, since the first of an unknown producer may carry any
-      // sequence number; that too is Kafka's.)
-      bool const is_surprise = !batch.is_uncertain && !was_refused_;
+      // (A send that was refused lets the next ones in before it while the partition does not know the producer, whose
+      // first batch may carry any sequence number; that too is Kafka's.)
+      bool const is_surprise = !batch.is_uncertain && !may_be_passed_[batch.partition] && run_.losses.empty();
       if (is_surprise && run_.on_sequence_lost) run_.on_sequence_lost(batch.partition, batch.base_sequence);
       must_start_again_ = true;
     }
@@ -211,7 +214,8 @@ void Producer::on_answer(uint64_t number, client::Reply<protocol::ProduceRespons
       finish(batch, batch.is_uncertain ? Outcome::unknown : Outcome::failed, -1);
       batches_.erase(found);
     } else {
-      is_draining_ = was_refused_ = true;
+      is_draining_ = true;
+      if (!is_known_[batch.partition]) may_be_passed_[batch.partition] = true;
     }
     return try_again_later();
   } else if (error == ErrorCode::record_list_too_large) {
@@ -252,7 +256,8 @@ void Producer::start_again() {
   }
   batches_.clear();
   producer_id_ = kNoProducerId;
-  was_refused_ = false;
+  is_known_.assign(run_.partitions.size(), false);
+  may_be_passed_.assign(run_.partitions.size(), false);
   std::fill(next_sequence_.begin(), next_sequence_.end(), 0);
   if (is_connected()) get_producer_id();
 }

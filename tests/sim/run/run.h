@@ -33,6 +33,7 @@ struct Run {
   bool has_metadata = true;         // the broker answers Metadata and InitProducerId
   bool is_loading = true;           // producers make new sends
   int64_t next_producer_id = 1000;  // without InitProducerId
+  std::vector<checker::Nanos> losses;  // of power, with acknowledged data in the page cache
 
   // Called on each observation that only a committed offset allows: (partition, first offset that is not shown to be
   // committed, by what). The scenario compares it with what it knows.

@@ -13,7 +13,6 @@ struct ScenarioInput {
   uint64_t seed = 1;
   std::string mutant{};
   std::FILE* trace = nullptr;
-  uint32_t node_count = 1;
 };
 
 struct ScenarioResult {

@@ -84,6 +84,21 @@ class Node final : public ScriptedBroker {
     partitions_->on_publication(publication);
     broker_->publish(image_, env_.control_reactor(), std::move(published));
   }
+  void settle(Task done) override {
+    auto const drivers = partitions_->all();
+    auto left = std::make_shared<size_t>(drivers.size());
+    auto shared = std::make_shared<Task>(std::move(done));
+    for (auto const& driver : drivers) {
+      // Any question that waits for its turn at the log.
+      driver->describe_producers(
+          [this, left, shared](ErrorCode, runtime::PartitionDriver::Producers const&) {
+            env_.control_reactor().post([left, shared] {
+              if (--*left == 0) std::move (*shared)();
+            });
+          },
+          run_lists_.control());
+    }
+  }
   bool is_serving() const override { return net_ != nullptr; }
   int64_t log_end(TopicIdPartition const& partition) const override {
     return partitions_ ? log_end_of(*partitions_, partition) : -1;

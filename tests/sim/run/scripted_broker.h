@@ -48,6 +48,8 @@ class ScriptedBroker : public BrokerUnderTest {
   // Starts to come up; `published` tells when an image has reached every thread.
   static std::unique_ptr<ScriptedBroker> make(NodeEnv& env, uint16_t port, metadata::ImagePtr first);
   virtual void publish(metadata::ImagePtr image, Task published) = 0;  // on the control reactor
+  // `done` runs there once every partition has done what it was told before.
+  virtual void settle(Task done) = 0;
 };
 
 // A whole node as the server composes it, with its own metadata log and controller.

@@ -169,7 +169,7 @@ class StorageRun final : DiskHost, Hooks {
     if (has_full_disk_ && random_.chance(0.5)) {
       image_.set_capacity(image_.used_bytes() + static_cast<int64_t>(random_.below(40'000)));
     }
-    auto const operations = 1 + random_.below(120);
+    auto const operations = 1 + random_.below(random_.chance(0.3) ? 6 : 120);
     for (uint64_t i = 0; i < operations && !has_crashed_ && result_.failure.empty(); ++i) {
       if (!operate(*directory, *log)) return Ending::none;
     }
