@@ -15,7 +15,7 @@ if(TARGET millrace)
   # Raw connections, kills and damage that no stock client would make. Each file has more tests than these quick ones.
   set(e2e_hostile garbage unknown_apis_and_versions lying_counts many_small_requests_pipelined halves_of_large_requests
     no_answer_without_acknowledgement ends_in_the_middle)
-  set(e2e_damage torn_end missing_bytes_that_were_synced older_topic_of_the_same_name foreign_data killed_again_and_again)
+  set(e2e_damage torn_end missing_bytes_that_were_synced older_topic_of_the_same_name foreign_data stopped_during_its_start killed_again_and_again)
   set(e2e_compaction a_million_commits a_topic_written_over_and_over)
   foreach(suite hostile damage compaction)
     add_test(NAME e2e_${suite} COMMAND Python3::Interpreter ${CMAKE_SOURCE_DIR}/tests/e2e/${suite}_test.py ${e2e_${suite}})
