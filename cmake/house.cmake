@@ -23,6 +23,6 @@ if(TARGET millrace)
   endforeach()
   # The commands. fish_completion and zsh_completion need those shells.
   add_test(NAME cli_commands COMMAND Python3::Interpreter ${CMAKE_SOURCE_DIR}/tests/cli/commands_test.py topics topic_offsets groups
-    group_reset cluster old_broker unreachable client_properties bash_completion reference)
+    group_reset cluster old_broker unreachable wrong_advertised_address client_properties bash_completion reference)
   set_tests_properties(cli_commands PROPERTIES ENVIRONMENT MILLRACE=$<TARGET_FILE:millrace> TIMEOUT 240)
 endif()

@@ -110,8 +110,15 @@ Result<std::shared_ptr<client::Connection>> Cluster::connection_to(int32_t node)
   if (address == addresses_.end()) {
     return Error{ErrorKind::not_found, fmt::format("broker {} is not among the live brokers", node)};
   }
-  MR_TRY_ASSIGN(auto connection, open(address->second.first, address->second.second));
-  connections_[node] = connection;
+  auto const& [host, port] = address->second;
+  auto connection = open(host, port);
+  if (!connection) {
+    return Error{ErrorKind::io,
+                 fmt::format("broker {} does not answer at {}:{}, the address that it advertises: {}\n"
+                             "  If it runs, its advertised.listeners must name an address that this machine reaches.",
+                             node, host, port, connection.error().message)};
+  }
+  connections_[node] = *connection;
   return connection;
 }
 

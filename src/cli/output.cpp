@@ -62,7 +62,10 @@ int report(Error const& error, ClusterOptions const&) {
       return kUsage;
     case ErrorKind::cancelled:
     case ErrorKind::io:
-      print_error(error.message, "Is a broker running there? Name another with --bootstrap HOST:PORT or MILLRACE_BOOTSTRAP.");
+      // Some messages bring their own advice.
+      print_error(error.message, error.message.find('\n') != std::string::npos
+                                     ? ""
+                                     : "Is a broker running there? Name another with --bootstrap HOST:PORT or MILLRACE_BOOTSTRAP.");
       return kUnreachable;
     default:
       print_error(error.message);

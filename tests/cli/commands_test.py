@@ -489,6 +489,16 @@ def unreachable():
             assert out == "" and "--bootstrap" in complaint and "MILLRACE_BOOTSTRAP" in complaint, complaint
 
 
+def wrong_advertised_address():
+    with Broker(advertised_listeners="PLAINTEXT://127.0.0.1:1") as broker:
+        broker.start()
+        cli = Cli(f"127.0.0.1:{broker.port}")
+        cli.run("cluster", "nodes")
+        out, complaint = cli.run("group", "list", code=UNREACHABLE)
+        assert out == "" and "broker 1 does not answer at 127.0.0.1:1, the address that it advertises" in complaint, complaint
+        assert "advertised.listeners" in complaint and "--bootstrap" not in complaint, complaint
+
+
 def client_properties():
     with node() as cli, tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "client.properties"
@@ -576,4 +586,4 @@ def reference():
 
 if __name__ == "__main__":
     main(topics, topic_offsets, groups, group_reset, configs, broker_configs, quotas, cluster, log_dirs, old_broker,
-         old_broker_configs, unreachable, client_properties, bash_completion, fish_completion, zsh_completion, reference)
+         old_broker_configs, unreachable, wrong_advertised_address, client_properties, bash_completion, fish_completion, zsh_completion, reference)
