@@ -21,6 +21,8 @@ if(TARGET millrace)
     add_test(NAME e2e_${suite} COMMAND Python3::Interpreter ${CMAKE_SOURCE_DIR}/tests/e2e/${suite}_test.py ${e2e_${suite}})
     set_tests_properties(e2e_${suite} PROPERTIES ENVIRONMENT MILLRACE=$<TARGET_FILE:millrace> TIMEOUT 240)
   endforeach()
+  add_test(NAME cli_usage COMMAND Python3::Interpreter ${CMAKE_SOURCE_DIR}/tests/cli/usage_test.py)
+  set_tests_properties(cli_usage PROPERTIES ENVIRONMENT MILLRACE=$<TARGET_FILE:millrace> TIMEOUT 240)
   # The commands. fish_completion and zsh_completion need those shells.
   add_test(NAME cli_commands COMMAND Python3::Interpreter ${CMAKE_SOURCE_DIR}/tests/cli/commands_test.py topics topic_offsets groups
     group_reset cluster old_broker unreachable wrong_advertised_address client_properties bash_completion reference)

@@ -1,6 +1,7 @@
 if(EXISTS ${CMAKE_SOURCE_DIR}/src/cli/main.cpp)
   add_executable(millrace src/cli/main.cpp)
   mr_link(millrace ROOMS cli)
+  set_source_files_properties(src/cli/main.cpp PROPERTIES COMPILE_DEFINITIONS MR_VERSION="${PROJECT_VERSION}")
 endif()
 
 if(MR_BUILD_TESTS)

@@ -3,6 +3,7 @@
 
 #include "millrace/cli/commands.h"
 #include "millrace/server/server.h"
+#include "millrace/server/settings.h"
 
 namespace {
 
@@ -163,6 +164,10 @@ void add_config(CLI::App& app, int& exit_code) {
     command->add_option("key", options->keys, "Settings (default: those that are set)");
     command->add_flag("-a,--all", options->with_defaults, "Also those that are not set");
   }
+  config->add_subcommand("reference", "Print every key of a node's configuration as Markdown")->callback([&exit_code] {
+    fmt::print("{}", server::settings_reference());
+    exit_code = cli::kOk;
+  });
   {
     auto [command, options] = add_command(*config, "set", "Set settings", exit_code, cli::set_configs);
     add_kind(*command, options->kind)->required();
@@ -317,12 +322,38 @@ void add_completion(CLI::App& app, int& exit_code) {
   reference->callback([&app, &exit_code] { exit_code = cli::print_reference(tree_of(app)); });
 }
 
+constexpr auto kVersion = "millrace " MR_VERSION " (Kafka 4.4's protocol and files)";
+
+// Why `millrace WORD...` names no command, with what it may have meant. Only words before the first option count.
+std::optional<std::string> unknown_command(CLI::App const& app, int argc, char** argv) {
+  auto const* level = &app;
+  std::string path = app.get_name();
+  for (int i = 1; i < argc && argv[i][0] != '-' && level->get_require_subcommand_min() > 0; ++i) {
+    std::string const word = argv[i];
+    auto const named = level->get_subcommands([&](CLI::App const* each) { return each->get_name() == word; });
+    if (!named.empty()) {
+      level = named.front();
+      path += " " + word;
+      continue;
+    }
+    auto const commands = level->get_subcommands([](CLI::App const* each) { return !each->get_group().empty(); });
+    auto const distance = [&](auto const* each) { return server::edit_distance(word, each->get_name()); };
+    auto const nearest = std::ranges::min_element(commands, {}, distance);
+    auto const is_like = nearest != commands.end() && word.size() < 100 && distance(*nearest) <= server::edit_distance_max(word);
+    return fmt::format("there is no command `{} {}`{}; `{} --help` lists them", path, server::shown(word),
+                       is_like ? fmt::format("; did you mean `{} {}`?", path, (*nearest)->get_name()) : "", path);
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   CLI::App app("Millrace: a streaming log server that speaks the Kafka protocol", "millrace");
   app.require_subcommand(1);
   int exit_code = 0;
+  app.set_version_flag("--version", kVersion, "Print the version");
+  app.add_subcommand("version", "Print the version")->callback([] { fmt::print("{}\n", kVersion); });
   add_serve(app, exit_code);
   add_topic(app, exit_code);
   add_produce(app, exit_code);
@@ -334,6 +365,10 @@ int main(int argc, char** argv) {
   add_log(app, exit_code);
   add_completion(app, exit_code);
 
+  if (auto const problem = unknown_command(app, argc, argv)) {
+    fmt::print(stderr, "millrace: {}\n", *problem);
+    return cli::kUsage;
+  }
   try {
     app.parse(argc, argv);
   } catch (CLI::ParseError const& error) {

@@ -289,6 +289,8 @@ Result<std::vector<env::SocketAddress>> resolve(std::string const& host, uint16_
   return addresses;
 }
 
+bool is_numeric_address(std::string const& text) { return to_raw({text, 0}).ok(); }
+
 OsNetwork::OsNetwork(std::vector<OsReactor*> reactors, OsPools& pools, Logger& log)
     : reactors_(std::move(reactors)), pools_(pools), log_(log) {}
 

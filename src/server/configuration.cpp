@@ -1,6 +1,7 @@
 #include "millrace/server/configuration.h"
 
 #include "millrace/base/assert.h"
+#include "settings_rules.h"
 
 namespace millrace::server {
 
@@ -43,13 +44,16 @@ class Loader {
     auto const name = without_listener_prefix(key);
     auto const* const known = find_setting(name);
     if (known == nullptr) {
-      auto text = fmt::format("{}: unknown key {}; the nearest one is {}", place, key, nearest_setting(key));
+      auto const nearest = nearest_setting(key);
+      auto text = fmt::format("{}: unknown key {}; {}", place, shown(key),
+                              nearest ? fmt::format("the nearest one is {}", *nearest)
+                                      : "none is like it, `millrace config reference` lists them all");
       // Variables may be there for something else.
       (origin == Origin::environment ? warnings : problems_).push_back(std::move(text));
       return;
     }
     if (auto const problem = check_value(*known, value)) {
-      problems_.push_back(fmt::format("{}: {}={} {}", place, key, is_secret(key) ? "[hidden]" : value, *problem));
+      problems_.push_back(fmt::format("{}: {}={} {}", place, shown(key), is_secret(key) ? "[hidden]" : shown(value), *problem));
       return;
     }
     switch (known->support) {
@@ -60,7 +64,7 @@ class Loader {
       case Support::jvm_only: warn(place, key, "means something to a JVM only and is ignored"); break;
       case Support::refused:
         if (value != known->setting.default_text) {
-          problems_.push_back(fmt::format("{}: {} is not served by this version", place, key));
+          problems_.push_back(fmt::format("{}: {} is not served by this version; leave it out", place, shown(key)));
         }
         return;
     }
@@ -70,7 +74,7 @@ class Loader {
     auto const [entry, is_new] = values.insert_or_assign(key, ConfiguredValue{value, origin, place});
     static_cast<void>(entry);
     if (!is_new && seen_in_[key] == origin) {
-      warnings.push_back(fmt::format("{}: {} is set twice; the last value counts", place, key));
+      warnings.push_back(fmt::format("{}: {} is set twice; the last value counts", place, shown(key)));
     }
     seen_in_[key] = origin;
   }
@@ -88,7 +92,7 @@ class Loader {
 
  private:
   void warn(std::string const& place, std::string const& key, std::string_view what) {
-    warnings.push_back(fmt::format("{}: {} {}", place, key, what));
+    warnings.push_back(fmt::format("{}: {} {}", place, shown(key), what));
   }
 
   std::vector<std::string> problems_;
@@ -116,7 +120,7 @@ Result<Configuration> Configuration::load(ConfigurationSources const& sources) {
   for (auto const& assignment : sources.overrides) {
     auto const equals = assignment.find('=');
     if (equals == std::string::npos || equals == 0) {
-      loader.fail(fmt::format("-o {}: not key=value", assignment));
+      loader.fail(fmt::format("-o {}: not key=value", shown(assignment)));
       continue;
     }
     loader.take(assignment.substr(0, equals), assignment.substr(equals + 1), Origin::command_line, "-o");
@@ -125,6 +129,9 @@ Result<Configuration> Configuration::load(ConfigurationSources const& sources) {
   Configuration configuration;
   configuration.values_ = std::move(loader.values);
   configuration.warnings_ = std::move(loader.warnings);
+  for (auto& problem : broken_rules(configuration)) loader.fail(std::move(problem));
+  if (auto error = loader.error()) return *std::move(error);
+  for (auto& warning : odd_values(configuration)) configuration.warnings_.push_back(std::move(warning));
   return configuration;
 }
 

@@ -2,6 +2,8 @@
 
 #include <set>
 
+#include "millrace/env_os/resolve.h"
+
 namespace millrace::server {
 
 namespace {
@@ -33,6 +35,8 @@ std::optional<HostPort> parse_host_port(std::string_view text) {
 bool is_wildcard(std::string_view host) { return host.empty() || host == "0.0.0.0" || host == "::"; }
 
 class Planner {
+  static constexpr size_t kProblemBytesMax = 1000;
+
  public:
   explicit Planner(Configuration const& configuration) : configuration_(configuration) {}
 
@@ -45,6 +49,7 @@ class Planner {
     plan_inter_broker();
     plan_quorum();
     plan_directories();
+    check_admin();
     if (problems_.empty()) return std::move(options_);
     return Error{ErrorKind::invalid, problems_};
   }
@@ -52,7 +57,7 @@ class Planner {
  private:
   void fail(std::string_view problem) {
     if (!problems_.empty()) problems_ += '\n';
-    problems_ += problem;
+    problems_ += shown(problem, kProblemBytesMax);
   }
 
   void plan_roles() {
@@ -69,7 +74,9 @@ class Planner {
   void plan_id() {
     auto const node_id = configuration_.is_set("node.id") ? std::optional(configuration_.integer("node.id")) : std::nullopt;
     auto const broker_id = configuration_.integer("broker.id");
-    if (node_id && broker_id >= 0 && *node_id != broker_id) fail("node.id and broker.id differ");
+    if (node_id && configuration_.is_set("broker.id") && *node_id != broker_id) {
+      fail(fmt::format("broker.id={} is not node.id={}; leave broker.id out", broker_id, *node_id));
+    }
     if (node_id) options_.node_id = BrokerId(static_cast<int32_t>(*node_id));
     else if (broker_id >= 0) options_.node_id = BrokerId(static_cast<int32_t>(broker_id));
     else if (configuration_.is_set("process.roles")) fail("node.id: must be set where process.roles is");
@@ -230,8 +237,23 @@ class Planner {
     std::ranges::sort(sorted);
     if (std::ranges::adjacent_find(sorted) != sorted.end()) fail("log.dirs: a directory stands there twice");
     auto const metadata = configuration_.text("metadata.log.dir");
+    for (auto const& directory : configuration_.list("cordoned.log.dirs")) {
+      if (std::ranges::find(options_.log_directories, directory) == options_.log_directories.end()) {
+        fail("cordoned.log.dirs: " + directory + " is not in log.dirs; name it there or take it out here");
+      }
+    }
     if (metadata) options_.metadata_directory = *metadata;
     else if (!options_.log_directories.empty()) options_.metadata_directory = options_.log_directories[0];
+  }
+
+  void check_admin() {
+    auto const text = configuration_.text_or_empty("millrace.admin.listener");
+    if (text.empty()) return;
+    auto const address = parse_host_port(text);
+    if (!address || (address->host != "localhost" && !env_os::is_numeric_address(address->host))) {
+      fail("millrace.admin.listener=" + text + ": must be ADDRESS:PORT with a numeric address, such as 127.0.0.1:9644 or [::]:9644; "
+           "empty for none");
+    }
   }
 
   Configuration const& configuration_;

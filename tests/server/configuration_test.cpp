@@ -2,6 +2,8 @@
 // what the keys mean together for a node.
 #include <gtest/gtest.h>
 
+#include <fstream>
+
 #include "millrace/server/configuration.h"
 #include "millrace/server/node_options.h"
 #include "millrace/server/server.h"
@@ -74,15 +76,91 @@ TEST(Configuration, later_origins_win) {
 
 TEST(Configuration, refuses_with_the_place_and_the_nearest_key) {
   EXPECT_EQ(error_of("\nnum.partition=3\n"), "server.properties:2: unknown key num.partition; the nearest one is num.partitions");
-  EXPECT_EQ(error_of("num.partitions=0"), "server.properties:1: num.partitions=0 must be at least 1");
-  EXPECT_EQ(error_of("num.partitions=many"), "server.properties:1: num.partitions=many is not an integer from -2147483648 to 2147483647");
-  EXPECT_EQ(error_of("compression.gzip.level=0"), "server.properties:1: compression.gzip.level=0 must be at least 1 and at most 9, or -1");
+  EXPECT_EQ(error_of("num.partitions=0"), "server.properties:1: num.partitions=0 must be at least 1; or leave it out for the default, 1");
+  EXPECT_EQ(error_of("num.partitions=many"), "server.properties:1: num.partitions=many is not an integer from -2147483648 to 2147483647; or leave it out for the default, 1");
+  EXPECT_EQ(error_of("compression.gzip.level=0"), "server.properties:1: compression.gzip.level=0 must be at least 1 and at most 9, or -1; or leave it out for the default, -1");
   EXPECT_EQ(error_of("compression.gzip.level=-1"), "");
-  EXPECT_EQ(error_of("auto.create.topics.enable=yes"), "server.properties:1: auto.create.topics.enable=yes is neither true nor false");
-  EXPECT_EQ(error_of("log.cleanup.policy=delete,shrink"), "server.properties:1: log.cleanup.policy=delete,shrink must be one of compact,delete");
+  EXPECT_EQ(error_of("auto.create.topics.enable=yes"), "server.properties:1: auto.create.topics.enable=yes is neither true nor false; or leave it out for the default, true");
+  EXPECT_EQ(error_of("log.cleanup.policy=delete,shrink"), "server.properties:1: log.cleanup.policy=delete,shrink must be one of compact,delete; or leave it out for the default, delete");
   EXPECT_EQ(error_of("log.drs=a\nnum.partitions=x").find('\n') != std::string::npos, true);  // all problems at once
   EXPECT_NE(error_of("authorizer.class.name=org.Kafka"), "");  // ignoring it would open the cluster
   EXPECT_FALSE(load("", {"novalue"}).ok());
+}
+
+TEST(Configuration, names_no_nearest_key_for_another_word) {
+  EXPECT_EQ(error_of("colour=red"), "server.properties:1: unknown key colour; none is like it, `millrace config reference` lists them all");
+  EXPECT_EQ(error_of("logdirs=/x"), "server.properties:1: unknown key logdirs; the nearest one is log.dirs");
+  EXPECT_NE(error_of("LOG.DIR=/x").find("the nearest one is log.dir"), std::string::npos);
+}
+
+TEST(Configuration, shows_control_bytes_escaped) {
+  EXPECT_EQ(error_of("num\x1b[31m=1"),
+            "server.properties:1: unknown key num\\x1b[31m; none is like it, `millrace config reference` lists them all");
+  EXPECT_NE(error_of("num.partitions=1\\nforged\x07").find("num.partitions=1\\x0aforged\\x07 is not"), std::string::npos);
+  EXPECT_LT(error_of(std::string(100'000, 'k') + "=1").size(), 400u);
+}
+
+TEST(Configuration, rules_between_keys_are_kafkas) {
+  EXPECT_EQ(error_of("group.consumer.session.timeout.ms=1000"),
+            "server.properties:1: group.consumer.session.timeout.ms=1000 must be at least "
+            "group.consumer.min.session.timeout.ms=45000 (the default); change one of the two");
+  EXPECT_EQ(error_of("group.consumer.max.session.timeout.ms=44000\ngroup.consumer.session.timeout.ms=44500\n"
+                     "group.consumer.min.session.timeout.ms=40000"),
+            "server.properties:2: group.consumer.session.timeout.ms=44500 must be at most server.properties:1: "
+            "group.consumer.max.session.timeout.ms=44000; change one of the two");
+  for (auto const* refused :
+       {"log.retention.ms=0", "log.retention.hours=0", "log.roll.ms=0", "log.roll.jitter.ms=-1", "queued.max.request.bytes=1000",
+        "connections.max.idle.ms=100", "max.connections.per.ip=0", "log.cleaner.threads=0", "log.cleaner.dedupe.buffer.size=1000",
+        "log.cleaner.threads=200", "group.share.max.size=1000\ngroup.share.max.share.sessions=999",
+        "replica.fetch.wait.max.ms=31000", "advertised.listeners=", "group.consumer.assignors=", "offsets.topic.compression.codec=5"}) {
+    EXPECT_NE(error_of(refused), "") << refused;
+  }
+  for (auto const* taken :
+       {"log.retention.ms=-1\nlog.retention.hours=0", "log.retention.ms=-2", "queued.max.request.bytes=104857600",
+        "connections.max.idle.ms=-1", "max.connections.per.ip=0\nmax.connections.per.ip.overrides=10.0.0.1:5"}) {
+    EXPECT_EQ(error_of(taken), "") << taken;
+  }
+}
+
+// Differences that are meant; a key alone stands for all its values.
+bool may_differ(std::string const& key, std::string const& value, bool kafka_takes) {
+  if (!kafka_takes) {
+    // Not served yet, but for the first: a node alone needs to be told of no quorum.
+    return (key == "controller.quorum.voters" && value.empty()) || key == "group.consumer.assignors" ||
+           key == "group.share.assignors" || key == "group.streams.assignors" || key == "group.streams.rack.aware.assignment.tags";
+  }
+  auto const* const known = find_setting(key);
+  bool const is_odd_number = known->setting.type == SettingType::real && value.find_first_of("NIxd") != std::string::npos;
+  return is_odd_number || known->support == Support::refused || (key == "log.dirs" && value == "a,a");
+}
+
+TEST(Configuration, takes_and_refuses_the_values_that_kafka_takes_and_refuses) {
+  std::ifstream in(MR_TEST_DATA "/configuration/kafka-verdicts.tsv");
+  std::string line;
+  size_t count = 0;
+  while (std::getline(in, line)) {
+    if (line.starts_with('#')) continue;
+    auto const first = line.find('\t');
+    auto const second = line.find('\t', first + 1);
+    auto const key = line.substr(first + 1, second - first - 1);
+    auto const value = line.substr(second + 1);
+    bool const kafka_takes = line.starts_with("ok");
+    auto const loaded = load(
+        "process.roles=broker,controller\nnode.id=1\ncontroller.quorum.voters=1@localhost:9093\nlog.dirs=/data\n"
+        "controller.listener.names=CONTROLLER\nlisteners=PLAINTEXT://localhost:9092,CONTROLLER://localhost:9093\n",
+        {key + "=" + value});
+    auto const is_taken = loaded.ok() && plan_node(*loaded).ok();
+    if (is_taken != kafka_takes) EXPECT_TRUE(may_differ(key, value, kafka_takes)) << line;
+    ++count;
+  }
+  EXPECT_GT(count, 4000u);
+}
+
+TEST(Configuration, warns_of_odd_values_that_kafka_takes) {
+  EXPECT_EQ(load("log.retention.ms=-2")->warnings(),
+            (std::vector<std::string>{"server.properties:1: log.retention.ms=-2 means no limit, as any negative value does; write "
+                                      "-1 if that is meant"}));
+  EXPECT_EQ(load("broker.session.timeout.ms=3000")->warnings().size(), 1u);
 }
 
 TEST(Configuration, warns_of_what_has_no_effect) {
@@ -138,6 +216,15 @@ TEST(NodeOptions, kafkas_combined_mode) {
   EXPECT_EQ(plan->advertised[0].host, "broker.example");
   EXPECT_EQ(plan->log_directories, (std::vector<std::string>{"/a", "/b"}));
   EXPECT_EQ(plan->metadata_directory, "/a");
+}
+
+TEST(NodeOptions, the_admin_listener_must_be_an_address) {
+  for (auto const* refused : {"nonsense", "host.example:9644", "127.0.0.1", "127.0.0.1:x", "127.0.0.1:70000", ":9644", "::1:9644x"}) {
+    EXPECT_NE(plan_error(std::string("millrace.admin.listener=") + refused).find("such as 127.0.0.1:9644"), std::string::npos) << refused;
+  }
+  for (auto const* taken : {"", "127.0.0.1:9644", "localhost:0", "[::1]:9644", "0.0.0.0:1"}) {
+    EXPECT_EQ(plan_error(std::string("millrace.admin.listener=") + taken), "") << taken;
+  }
 }
 
 TEST(NodeOptions, a_wildcard_of_either_family_listens_on_both_as_on_a_jvm) {
