@@ -33,7 +33,9 @@ TEST(Fifo, behaves_as_a_deque) {
     }
     ASSERT_EQ(fifo.size(), deque.size());
     ASSERT_EQ(fifo.empty(), deque.empty());
-    if (i % 97 == 0) ASSERT_TRUE(std::equal(fifo.begin(), fifo.end(), deque.begin(), deque.end()));
+    if (i % 97 == 0) {
+      ASSERT_TRUE(std::equal(fifo.begin(), fifo.end(), deque.begin(), deque.end()));
+    }
   }
 }
 

@@ -10,13 +10,13 @@ class ConfigEntries : public testing::Test {
  protected:
   ConfigEntries() {
     settings_.all = {
-        {"log.retention.hours", SettingType::int32, "168"},
-        {"log.retention.minutes", SettingType::int32, std::nullopt},
-        {"log.retention.ms", SettingType::int64, std::nullopt, UpdateMode::cluster_wide},
-        {"message.max.bytes", SettingType::int32, "1048588", UpdateMode::cluster_wide},
-        {"sasl.login.refresh.window.factor", SettingType::real, "0.8", UpdateMode::per_broker},
-        {"ssl.keystore.password", SettingType::password, std::nullopt, UpdateMode::per_broker},
-        {"unstable.api.versions.enable", SettingType::boolean, "false", UpdateMode::read_only, true},
+        {"log.retention.hours", SettingType::int32, "168", UpdateMode::read_only, false, ""},
+        {"log.retention.minutes", SettingType::int32, std::nullopt, UpdateMode::read_only, false, ""},
+        {"log.retention.ms", SettingType::int64, std::nullopt, UpdateMode::cluster_wide, false, ""},
+        {"message.max.bytes", SettingType::int32, "1048588", UpdateMode::cluster_wide, false, ""},
+        {"sasl.login.refresh.window.factor", SettingType::real, "0.8", UpdateMode::per_broker, false, ""},
+        {"ssl.keystore.password", SettingType::password, std::nullopt, UpdateMode::per_broker, false, ""},
+        {"unstable.api.versions.enable", SettingType::boolean, "false", UpdateMode::read_only, true, ""},
     };
   }
   void set(ConfigResourceType type, std::string const& name, std::string const& key, std::string const& value) {

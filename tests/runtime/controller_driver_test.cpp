@@ -191,7 +191,9 @@ TEST(ControllerDriver, WhatWasAcknowledgedOutlivesCrashes) {
                                            random.chance(0.5) ? sim::CrashKind::process : sim::CrashKind::power_loss);
       }
       world.run_while_not([&] { return !machine.is_running() || outcome.created.size() == 8; }, 20s);
-      if (machine.is_running()) EXPECT_EQ(outcome.failed, "");
+      if (machine.is_running()) {
+        EXPECT_EQ(outcome.failed, "");
+      }
       if (outcome.image) {
         EXPECT_GE(outcome.image->offset.value, offset);
         for (auto const& name : created) EXPECT_NE(outcome.image->find_topic(name), nullptr) << name;

@@ -14,7 +14,7 @@ namespace millrace::net {
 struct ListenerOptions {
   std::string name;                              // "PLAINTEXT"
   std::vector<env::SocketAddress> addresses;     // all with one port; 0: one that is free, the same for all
-  std::string congestion_control;                // empty: the system's
+  std::string congestion_control{};              // empty: the system's
   int backlog = 50;
   int send_buffer_bytes = -1;                    // -1: the system tunes it
   int receive_buffer_bytes = -1;
@@ -24,7 +24,7 @@ struct ListenerOptions {
 struct NetOptions {
   int64_t connections_max = INT64_MAX;           // at the limit the listeners wait
   int64_t connections_per_ip_max = INT64_MAX;    // above it a connection is closed at once
-  std::map<std::string, int64_t> connections_per_ip_overrides;  // by numeric address
+  std::map<std::string, int64_t> connections_per_ip_overrides{};  // by numeric address
   Duration idle_max = 600s;                      // zero or less: never
   // Memory that the requests of all connections may hold, from their first byte to their answer. At the limit reading
   // waits; small requests still come through, and one large one at a time. Zero or less: a quarter of the memory that

@@ -36,7 +36,7 @@ class RefusingController final : public runtime::ControllerClient {
 class Node final : public ScriptedBroker {
  public:
   Node(NodeEnv& env, uint16_t port, metadata::ImagePtr first)
-      : env_(env), port_(port), image_(std::make_shared<metadata::Image>()), first_(std::move(first)), run_lists_(env),
+      : env_(env), port_(port), image_(std::make_shared<metadata::Image>()), first_(std::move(first)), run_lists_(std::make_unique<runtime::RunLists>(env)),
         controller_(static_cast<int64_t>(env.life()) * 1'000'000) {
     auto result = std::make_shared<Result<std::unique_ptr<storage::LogDirectory>>>(Error{});
     files_ = std::make_unique<storage::FileCache>(env_.disk(), 16 + env_.random("descriptors").below(64));
@@ -66,6 +66,7 @@ class Node final : public ScriptedBroker {
     net_.reset();
     broker_.reset();
     partitions_.reset();
+    run_lists_.reset();  // a driver that was to run still holds its log's files
     directory_.reset();
     files_.reset();
   }
@@ -96,7 +97,7 @@ class Node final : public ScriptedBroker {
               if (--*left == 0) std::move (*shared)();
             });
           },
-          run_lists_.control());
+          run_lists_->control());
     }
   }
   bool is_serving() const override { return net_ != nullptr; }
@@ -118,7 +119,7 @@ class Node final : public ScriptedBroker {
     runtime::PartitionManagerOptions options;
     options.node_id = BrokerId(kBrokerId);
     options.retention_check_interval = 10s;
-    partitions_ = std::make_unique<runtime::PartitionManager>(env_, run_lists_,
+    partitions_ = std::make_unique<runtime::PartitionManager>(env_, *run_lists_,
                                                               std::vector{directory_.get()}, options);
     partitions_->start([this](Status status) {
       if (!status.ok()) return env_.log().error("node", "start: {}", status.error().message);
@@ -128,7 +129,7 @@ class Node final : public ScriptedBroker {
       config.listeners.push_back({kListener, "", port_, "PLAINTEXT", broker::ListenerKind::broker});
       auto random = env_.random("config");
       config.region_bytes_min = random.chance(0.5) ? 1 : 1 << static_cast<int>(random.below(17));
-      broker_ = std::make_unique<broker::Broker>(env_, config, run_lists_, *partitions_, controller_, image_);
+      broker_ = std::make_unique<broker::Broker>(env_, config, *run_lists_, *partitions_, controller_, image_);
       publish(first_, [this] {
         partitions_->when_all_open([this] {
           net_ = std::make_unique<net::NetServer>(env_, net::NetOptions{});
@@ -149,7 +150,7 @@ class Node final : public ScriptedBroker {
   uint16_t port_;
   metadata::ImagePtr image_;
   metadata::ImagePtr first_;
-  runtime::RunLists run_lists_;
+  std::unique_ptr<runtime::RunLists> run_lists_;
   RefusingController controller_;
   std::unique_ptr<storage::FileCache> files_;
   std::unique_ptr<storage::LogDirectory> directory_;
