@@ -209,16 +209,18 @@ class Reader {
   void print(int32_t partition, record::RecordView const& record) {
     auto const text = [](std::optional<ByteView> const& bytes) { return bytes ? as_text(*bytes) : std::string_view(); };
     if (options_.cluster.as_json) {
-      auto const json = [&](std::optional<ByteView> const& bytes) {
-        return bytes ? Json(as_text(*bytes)) : Json();
-      };
+      auto const json = [&](std::optional<ByteView> const& bytes) { return bytes ? Json(as_text(*bytes)) : Json(); };
       auto headers = Json::array();
       record::HeaderReader reader(record);
       record::HeaderView header;
       while (reader.next(header)) headers.add(Json::array().add(header.key).add(json(header.value)));
-      auto const line = Json::object({{"topic", options_.topic}, {"partition", partition}, {"offset", record.offset.value},
-                                      {"timestamp", record.timestamp}, {"key", json(record.key)},
-                                      {"value", json(record.value)}, {"headers", headers}});
+      auto const line = Json::object({{"topic", options_.topic},
+                                      {"partition", partition},
+                                      {"offset", record.offset.value},
+                                      {"timestamp", record.timestamp},
+                                      {"key", json(record.key)},
+                                      {"value", json(record.value)},
+                                      {"headers", headers}});
       fmt::print("{}\n", line.line());
       return;
     }

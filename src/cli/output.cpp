@@ -25,14 +25,18 @@ void Table::print() const {
 void print_json(Json const& document) { fmt::print("{}\n", document.text()); }
 
 void Outcomes::done(std::string_view name, std::string_view verb) {
-  if (as_json_) list_.add(Json::object({{"name", name}, {"ok", true}, {"outcome", verb}}));
-  else fmt::print("{} {}\n", verb, name);
+  if (as_json_)
+    list_.add(Json::object({{"name", name}, {"ok", true}, {"outcome", verb}}));
+  else
+    fmt::print("{} {}\n", verb, name);
 }
 
 void Outcomes::failed(std::string_view name, ErrorCode code, std::optional<std::string_view> message) {
   is_ok_ = false;
-  if (as_json_) list_.add(Json::object({{"name", name}, {"ok", false}, {"error", error_json(code, message)}}));
-  else print_error(fmt::format("{}: {}", name, error_text(code, message)), remedy_for(code));
+  if (as_json_)
+    list_.add(Json::object({{"name", name}, {"ok", false}, {"error", error_json(code, message)}}));
+  else
+    print_error(fmt::format("{}: {}", name, error_text(code, message)), remedy_for(code));
 }
 
 int Outcomes::finish() {
@@ -63,9 +67,10 @@ int report(Error const& error, ClusterOptions const&) {
     case ErrorKind::cancelled:
     case ErrorKind::io:
       // Some messages bring their own advice.
-      print_error(error.message, error.message.find('\n') != std::string::npos
-                                     ? ""
-                                     : "Is a broker running there? Name another with --bootstrap HOST:PORT or MILLRACE_BOOTSTRAP.");
+      print_error(error.message,
+                  error.message.find('\n') != std::string::npos
+                      ? ""
+                      : "Is a broker running there? Name another with --bootstrap HOST:PORT or MILLRACE_BOOTSTRAP.");
       return kUnreachable;
     default:
       print_error(error.message);
@@ -90,14 +95,20 @@ std::string_view remedy_for(ErrorCode code) {
     case ErrorCode::topic_authorization_failed:
     case ErrorCode::cluster_authorization_failed: return "This principal lacks the right; ask an administrator for an ACL.";
     case ErrorCode::group_id_not_found: return "See `millrace group list`.";
-    case ErrorCode::non_empty_group: return "It has members; stop its consumers first. See `millrace group describe --members`.";
+    case ErrorCode::non_empty_group:
+      return "It has members; stop its consumers first. See `millrace group describe --members`.";
     case ErrorCode::group_subscribed_to_topic: return "Members of the group read this topic; stop them first.";
-    case ErrorCode::group_authorization_failed: return "This principal lacks the right; ask an administrator for an ACL.";
-    case ErrorCode::coordinator_not_available: return "The broker that keeps this group's offsets is away; see `millrace topic describe __consumer_offsets`.";
-    case ErrorCode::leader_not_available: return "No live broker can lead the partition; see `millrace topic describe` and `millrace cluster nodes`.";
-    case ErrorCode::invalid_partitions: return "A topic can only get more partitions than it has; see `millrace topic describe`.";
+    case ErrorCode::group_authorization_failed:
+      return "This principal lacks the right; ask an administrator for an ACL.";
+    case ErrorCode::coordinator_not_available:
+      return "The broker that keeps this group's offsets is away; see `millrace topic describe __consumer_offsets`.";
+    case ErrorCode::leader_not_available:
+      return "No live broker can lead the partition; see `millrace topic describe` and `millrace cluster nodes`.";
+    case ErrorCode::invalid_partitions:
+      return "A topic can only get more partitions than it has; see `millrace topic describe`.";
     case ErrorCode::not_controller: return "The controller has just moved; try again.";
-    case ErrorCode::request_timed_out: return "The change may still happen; look before trying again, or raise --timeout-ms.";
+    case ErrorCode::request_timed_out:
+      return "The change may still happen; look before trying again, or raise --timeout-ms.";
     case ErrorCode::offset_out_of_range: return "The offset was removed by retention or is not written yet; use --from earliest or latest.";
     default: return {};
   }

@@ -175,7 +175,8 @@ int produce(ProduceOptions const& options) {
     sent = send_lines(file, sender, options);
   }
   if (!sent) return report(sent.error(), options.cluster);
-  if (options.cluster.as_json) fmt::print("{}\n", Json::object({{"records", sender.record_count()}}).line());
+  if (options.cluster.as_json)
+    fmt::print("{}\n", Json::object({{"records", sender.record_count()}}).line());
   else fmt::print(stderr, "{} records written to {}\n", sender.record_count(), options.topic);
   return kOk;
 }

@@ -96,11 +96,15 @@ int list_topics(TopicListOptions const& options) {
   for (auto const& [name, topic] : sorted) {
     if (topic->is_internal && !options.with_internal) continue;
     auto const replicas = topic->partitions.empty() ? size_t{0} : topic->partitions[0].replica_nodes.size();
-    list.add(Json::object({{"name", name}, {"id", topic->topic_id.text()}, {"partitions", topic->partitions.size()},
-                           {"replicas", replicas}, {"internal", topic->is_internal}}));
+    list.add(Json::object({{"name", name},
+                           {"id", topic->topic_id.text()},
+                           {"partitions", topic->partitions.size()},
+                           {"replicas", replicas},
+                           {"internal", topic->is_internal}}));
     table.add({std::string(name), fmt::to_string(topic->partitions.size()), fmt::to_string(replicas), topic->topic_id.text()});
   }
-  if (options.cluster.as_json) print_json(list);
+  if (options.cluster.as_json)
+    print_json(list);
   else table.print();
   return kOk;
 }
@@ -127,7 +131,9 @@ int describe_topics(TopicDescribeOptions const& options) {
     std::map<int32_t, protocol::MetadataResponse::MetadataResponsePartition const*> sorted;
     for (auto const& partition : topic.partitions) sorted[partition.partition_index] = &partition;
     for (auto const& [index, partition] : sorted) {
-      partitions.add(Json::object({{"partition", index}, {"leader", partition->leader_id}, {"leader_epoch", partition->leader_epoch},
+      partitions.add(Json::object({{"partition", index},
+                                   {"leader", partition->leader_id},
+                                   {"leader_epoch", partition->leader_epoch},
                                    {"replicas", Json::array_of(partition->replica_nodes)},
                                    {"isr", Json::array_of(partition->isr_nodes)},
                                    {"offline", Json::array_of(partition->offline_replicas)}}));
@@ -135,10 +141,13 @@ int describe_topics(TopicDescribeOptions const& options) {
                  fmt::to_string(partition->leader_epoch), join(partition->replica_nodes), join(partition->isr_nodes),
                  join(partition->offline_replicas)});
     }
-    list.add(Json::object({{"name", name}, {"id", topic.topic_id.text()}, {"internal", topic.is_internal}, {"partitions", partitions}}));
+    list.add(Json::object(
+        {{"name", name}, {"id", topic.topic_id.text()}, {"internal", topic.is_internal}, {"partitions", partitions}}));
   }
-  if (options.cluster.as_json) print_json(list);
-  else table.print();
+  if (options.cluster.as_json)
+    print_json(list);
+  else
+    table.print();
   return exit_code;
 }
 
@@ -176,7 +185,8 @@ int alter_topics(TopicAlterOptions const& options) {
 
   std::vector<protocol::CreatePartitionsRequest::CreatePartitionsTopic> topics;
   for (auto const& name : options.names) {
-    if (!refused.contains(name)) topics.push_back({.name = name, .count = *options.partition_count, .assignments = kNullArray});
+    if (!refused.contains(name))
+      topics.push_back({.name = name, .count = *options.partition_count, .assignments = kNullArray});
   }
   if (topics.empty()) return outcomes.finish();
   protocol::CreatePartitionsRequest request;
@@ -186,8 +196,10 @@ int alter_topics(TopicAlterOptions const& options) {
   auto const reply = (*cluster)->call_controller<protocol::CreatePartitionsResponse>(request);
   if (!reply) return report(reply.error(), options.cluster);
   for (auto const& topic : reply->message.results) {
-    if (topic.error_code == ErrorCode::none) outcomes.done(topic.name, options.only_validate ? "valid" : "altered");
-    else outcomes.failed(topic.name, topic.error_code, topic.error_message);
+    if (topic.error_code == ErrorCode::none)
+      outcomes.done(topic.name, options.only_validate ? "valid" : "altered");
+    else
+      outcomes.failed(topic.name, topic.error_code, topic.error_message);
   }
   return outcomes.finish();
 }
@@ -235,7 +247,8 @@ int list_topic_offsets(TopicOffsetsOptions const& options) {
   if (!partitions) return report(partitions.error(), options.cluster);
   if (!options.partitions.empty()) {
     std::erase_if(*partitions, [&](TopicPartition const& where) {
-      return std::find(options.partitions.begin(), options.partitions.end(), where.partition) == options.partitions.end();
+      return std::find(options.partitions.begin(), options.partitions.end(), where.partition) ==
+             options.partitions.end();
     });
   }
 
@@ -250,13 +263,19 @@ int list_topic_offsets(TopicOffsetsOptions const& options) {
         exit_code = kFailed;
         continue;
       }
-      list.add(Json::object({{"topic", where.topic}, {"partition", where.partition}, {"offset", optional_offset(answer.offset)},
-                             {"timestamp", optional_offset(answer.timestamp)}, {"leader_epoch", answer.leader_epoch}}));
-      table.add({where.topic, fmt::to_string(where.partition), answer.offset < 0 ? std::string(kNothing) : fmt::to_string(answer.offset),
+      list.add(Json::object({{"topic", where.topic},
+                             {"partition", where.partition},
+                             {"offset", optional_offset(answer.offset)},
+                             {"timestamp", optional_offset(answer.timestamp)},
+                             {"leader_epoch", answer.leader_epoch}}));
+      table.add({where.topic, fmt::to_string(where.partition),
+                 answer.offset < 0 ? std::string(kNothing) : fmt::to_string(answer.offset),
                  answer.timestamp < 0 ? std::string(kNothing) : moment_text(answer.timestamp)});
     }
-    if (options.cluster.as_json) print_json(list);
-    else table.print();
+    if (options.cluster.as_json)
+      print_json(list);
+    else
+      table.print();
     return exit_code;
   }
 
@@ -272,12 +291,16 @@ int list_topic_offsets(TopicOffsetsOptions const& options) {
       continue;
     }
     auto const count = std::max(int64_t{0}, end.offset - begin.offset);
-    list.add(Json::object({{"topic", where.topic}, {"partition", where.partition}, {"earliest", begin.offset},
-                           {"latest", end.offset}, {"offsets", count}}));
+    list.add(Json::object({{"topic", where.topic},
+                           {"partition", where.partition},
+                           {"earliest", begin.offset},
+                           {"latest", end.offset},
+                           {"offsets", count}}));
     table.add({where.topic, fmt::to_string(where.partition), fmt::to_string(begin.offset), fmt::to_string(end.offset),
                fmt::to_string(count)});
   }
-  if (options.cluster.as_json) print_json(list);
+  if (options.cluster.as_json)
+    print_json(list);
   else table.print();
   return exit_code;
 }
