@@ -83,7 +83,7 @@ mr_room(net USES base bytes env)
 mr_room(broker USES base bytes env record protocol client storage raft metadata replication coordinator runtime net
         MUTANTS)
 mr_room(env_os USES base bytes env EXTERNAL mr_boost spdlog::spdlog OpenSSL::SSL OpenSSL::Crypto)
-mr_room(admin USES base bytes env net runtime broker env_os EXTERNAL mr_boost prometheus-cpp::core)
+mr_room(admin USES base bytes env metadata net runtime broker env_os EXTERNAL mr_boost prometheus-cpp::core)
 mr_room(server USES base bytes env record protocol client storage raft metadata replication coordinator runtime net
         broker env_os admin EXTERNAL yaml-cpp)
 mr_room(cli USES base bytes env record protocol client storage runtime broker env_os server

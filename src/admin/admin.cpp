@@ -1,16 +1,15 @@
 #include "millrace/admin/admin.h"
 
-#include <sys/resource.h>
-#include <unistd.h>
-
+#include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/steady_timer.hpp>
 #include <boost/beast/core.hpp>
 #include <boost/beast/http.hpp>
-#include <cstdio>
-#include <future>
 #include <thread>
 
 #include "metrics.h"
+#include "pages.h"
 
 namespace millrace::admin {
 
@@ -21,37 +20,21 @@ namespace beast = boost::beast;
 namespace http = beast::http;
 using tcp = asio::ip::tcp;
 
-constexpr auto kRequestMax = 5s;           // from the connection to the whole answer
-constexpr auto kStateMax = 2s;             // how long the control reactor may take
+constexpr auto kRequestMax = 10s;          // from the connection to the whole answer
+constexpr Duration kSampleInterval = 15s;  // a group is found stuck also while nobody asks
 constexpr size_t kHeaderBytesMax = 8192;
 constexpr size_t kSessionsMax = 64;
 
-struct Process {
-  double cpu_seconds = 0;
-  double resident_bytes = 0;
-};
-
-Process process_figures() {
-  Process out;
-  rusage usage{};
-  if (::getrusage(RUSAGE_SELF, &usage) == 0) {
-    auto const seconds = [](timeval const& t) { return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_usec) / 1e6; };
-    out.cpu_seconds = seconds(usage.ru_utime) + seconds(usage.ru_stime);
-  }
-  std::unique_ptr<FILE, int (*)(FILE*)> const file(std::fopen("/proc/self/statm", "re"), std::fclose);
-  long total = 0, resident = 0;
-  if (file && std::fscanf(file.get(), "%ld %ld", &total, &resident) == 2) {
-    out.resident_bytes = static_cast<double>(resident) * static_cast<double>(::sysconf(_SC_PAGESIZE));
-  }
-  return out;
-}
-
 class AdminImpl final : public Admin {
  public:
-  AdminImpl(env::Env& env, broker::LocalNode& node) : env_(env), node_(node), acceptor_(context_) {}
+  AdminImpl(AdminOptions const& options, env::Env& env, broker::LocalNode& node)
+      : env_(env), node_(node), acceptor_(context_), collector_(env, node, options),
+        sample_interval_(std::clamp<Duration>(options.stuck_after / 4, 1s, kSampleInterval)), sample_timer_(collecting_) {}
   ~AdminImpl() override {
     context_.stop();
+    collecting_.stop();
     if (thread_.joinable()) thread_.join();
+    if (collecting_thread_.joinable()) collecting_thread_.join();
   }
 
   Status listen(std::string const& listener) {
@@ -76,7 +59,9 @@ class AdminImpl final : public Admin {
     auto const local = acceptor_.local_endpoint(error);
     address_ = fmt::format("{}:{}", local.address().to_string(), local.port());
     accept();
+    sample();
     thread_ = std::thread([this] { context_.run(); });
+    collecting_thread_ = std::thread([this] { collecting_.run(); });
     return {};
   }
   std::string const& address() const override { return address_; }
@@ -84,9 +69,14 @@ class AdminImpl final : public Admin {
  private:
   class Session;
 
+  using Page = http::response<http::string_body>;
+
   void accept();
-  Snapshot snapshot() const;
-  http::response<http::string_body> answer(http::request<http::empty_body> const& request) const;
+  void sample();
+  // At once; none: it must be collected.
+  std::optional<Page> answer_now(http::request<http::empty_body> const& request) const;
+  // On the collecting thread.
+  Page collect(http::request<http::empty_body> const& request);
 
   env::Env& env_;
   broker::LocalNode& node_;
@@ -94,7 +84,13 @@ class AdminImpl final : public Admin {
   tcp::acceptor acceptor_;
   std::string address_;
   size_t session_count_ = 0;
+  asio::io_context collecting_{1};
+  asio::executor_work_guard<asio::io_context::executor_type> collecting_work_ = asio::make_work_guard(collecting_);
+  Collector collector_;  // the collecting thread's
+  Duration const sample_interval_;
+  asio::steady_timer sample_timer_;
   std::thread thread_;
+  std::thread collecting_thread_;
 };
 
 // One connection: one request, one answer.
@@ -114,7 +110,18 @@ class AdminImpl::Session final : public std::enable_shared_from_this<Session> {
 
  private:
   void reply() {
-    response_ = admin_.answer(parser_.get());
+    if (auto page = admin_.answer_now(parser_.get())) return write(*std::move(page));
+    asio::post(admin_.collecting_, [self = shared_from_this()]() mutable {
+      auto page = self->admin_.collect(self->parser_.get());
+      auto& context = self->admin_.context_;
+      asio::post(context, [self = std::move(self), page = std::move(page)]() mutable { self->write(std::move(page)); });
+    });
+  }
+  void write(Page page) {
+    response_ = std::move(page);
+    response_.keep_alive(false);
+    response_.prepare_payload();
+    if (parser_.get().method() == http::verb::head) response_.body().clear();
     http::async_write(stream_, response_, [self = shared_from_this()](beast::error_code, size_t) {
       beast::error_code ignored;
       self->stream_.socket().shutdown(tcp::socket::shutdown_send, ignored);
@@ -125,7 +132,7 @@ class AdminImpl::Session final : public std::enable_shared_from_this<Session> {
   beast::tcp_stream stream_;
   beast::flat_buffer buffer_{kHeaderBytesMax};
   http::request_parser<http::empty_body> parser_;
-  http::response<http::string_body> response_;
+  Page response_;
 };
 
 void AdminImpl::accept() {
@@ -136,57 +143,63 @@ void AdminImpl::accept() {
   });
 }
 
-Snapshot AdminImpl::snapshot() const {
-  Snapshot out;
-  // The reactor may be busy for longer than we wait, so what it fills is shared.
-  auto const filled = std::make_shared<std::promise<broker::LocalNode::State>>();
-  auto future = filled->get_future();
-  env_.control_reactor().post([filled, node = &node_] { filled->set_value(node->state()); });
-  auto const has_state = future.wait_for(kStateMax) == std::future_status::ready;
-  if (has_state) out.state = future.get();
-  out.phase = node_.phase();
-  out.is_ready = has_state && out.phase == broker::LocalNode::Phase::serving && out.state.has_quorum && out.state.opening == 0;
-  out.net = node_.net_stats();
-  out.requests = node_.request_counts();
-  auto const process = process_figures();
-  out.cpu_seconds = process.cpu_seconds;
-  out.resident_bytes = process.resident_bytes;
-  return out;
+void AdminImpl::sample() {
+  sample_timer_.expires_after(sample_interval_);
+  sample_timer_.async_wait([this](beast::error_code error) {
+    if (error) return;
+    collector_.sample();
+    sample();
+  });
 }
 
-http::response<http::string_body> AdminImpl::answer(http::request<http::empty_body> const& request) const {
-  http::response<http::string_body> out{http::status::ok, request.version()};
-  out.keep_alive(false);
+std::optional<AdminImpl::Page> AdminImpl::answer_now(http::request<http::empty_body> const& request) const {
+  Page out{http::status::ok, request.version()};
   out.set(http::field::content_type, "text/plain; charset=utf-8");
-  auto const path = request.target().substr(0, request.target().find('?'));
+  Target const target(request.target());
   if (request.method() != http::verb::get && request.method() != http::verb::head) {
     out.result(http::status::method_not_allowed);
     out.body() = "GET only\n";
-  } else if (path == "/live") {
+  } else if (target.path == "/live" || target.path == "/healthz") {
     out.body() = "live\n";
-  } else if (path == "/ready") {
-    auto const now = snapshot();
-    if (!now.is_ready) out.result(http::status::service_unavailable);
-    out.body() = fmt::format("{}: {} partitions, {} opening, {} offline; {}\n", phase_name(now.phase), now.state.partitions,
-                             now.state.opening, now.state.offline,
-                             now.state.has_quorum ? "the quorum has a leader" : "no leader of the quorum");
-  } else if (path == "/metrics") {
-    out.set(http::field::content_type, "text/plain; version=0.0.4; charset=utf-8");
-    out.body() = metrics_text(snapshot());
+  } else if (target.path == "/" || !is_page(target.path)) {
+    if (target.path != "/") out.result(http::status::not_found);
+    out.body() = "/live /ready /healthz /readyz /metrics /lag /hot\n";
   } else {
-    out.result(http::status::not_found);
-    out.body() = "/live /ready /metrics\n";
+    return std::nullopt;
   }
-  out.prepare_payload();
-  if (request.method() == http::verb::head) out.body().clear();
+  return out;
+}
+
+AdminImpl::Page AdminImpl::collect(http::request<http::empty_body> const& request) {
+  Page out{http::status::ok, request.version()};
+  Target const target(request.target());
+  if (target.path == "/ready" || target.path == "/readyz") {
+    auto const now = Collector::collect_state(env_, node_);
+    if (!now.is_ready) out.result(http::status::service_unavailable);
+    out.set(http::field::content_type, "text/plain; charset=utf-8");
+    out.body() = ready_text(now);
+  } else if (target.path == "/metrics") {
+    out.set(http::field::content_type, "text/plain; version=0.0.4; charset=utf-8");
+    out.body() = metrics_text(collector_.collect());
+  } else if (target.path == "/hot") {
+    out.set(http::field::content_type, "application/json");
+    auto const partition = target.value("partition");
+    out.body() = collector_.hot(target.value("topic"),
+                                partition ? std::optional(static_cast<int32_t>(std::strtol(partition->c_str(), nullptr, 10)))
+                                          : std::nullopt);
+  } else {
+    out.set(http::field::content_type, "application/json");
+    auto const group = target.value("group");
+    out.body() = lag_json(collector_.collect(group), group);
+  }
   return out;
 }
 
 }  // namespace
 
-Result<std::unique_ptr<Admin>> Admin::start(std::string const& listener, env::Env& env, broker::LocalNode& node) {
-  auto admin = std::make_unique<AdminImpl>(env, node);
-  if (auto status = admin->listen(listener); !status) return std::move(status).error();
+Result<std::unique_ptr<Admin>> Admin::start(AdminOptions const& options, env::Env& env, broker::LocalNode& node) {
+  auto admin = std::make_unique<AdminImpl>(options, env, node);
+  if (auto status = admin->listen(options.listener); !status) return std::move(status).error();
   return std::unique_ptr<Admin>(std::move(admin));
 }
 

@@ -11,63 +11,75 @@ using prometheus::ClientMetric;
 using prometheus::MetricFamily;
 using prometheus::MetricType;
 
-MetricFamily family(MetricType type, std::string name, std::string help) {
-  MetricFamily out;
-  out.name = "millrace_" + std::move(name);
-  out.help = std::move(help);
-  out.type = type;
-  return out;
+class FamilySamples final : public Samples {
+ public:
+  explicit FamilySamples(MetricFamily& family) : family_(family) {}
+  void add(double value, Labels labels) override {
+    auto& metric = make(labels);
+    if (family_.type == MetricType::Counter) metric.counter.value = value;
+    else metric.gauge.value = value;
+  }
+  void add_histogram(broker::ApiFigures const& api, Labels labels) override {
+    auto& histogram = make(labels).histogram;
+    uint64_t total = 0;
+    for (size_t i = 0; i < api.times.size(); ++i) {
+      total += static_cast<uint64_t>(api.times[i]);
+      auto const bound = i < broker::kRequestSeconds.size() ? broker::kRequestSeconds[i]
+                                                            : std::numeric_limits<double>::infinity();
+      histogram.bucket.push_back({total, bound});
+    }
+    histogram.sample_count = total;
+    histogram.sample_sum = api.timed_seconds;
+  }
+
+ private:
+  ClientMetric& make(Labels labels) {
+    auto& metric = family_.metric.emplace_back();
+    for (auto const& [name, value] : labels) metric.label.push_back({std::string(name), std::string(value)});
+    return metric;
+  }
+  MetricFamily& family_;
+};
+
+MetricType type_of(MetricKind kind) {
+  switch (kind) {
+    case MetricKind::counter: return MetricType::Counter;
+    case MetricKind::gauge: return MetricType::Gauge;
+    case MetricKind::histogram: return MetricType::Histogram;
+  }
+  return MetricType::Untyped;
 }
 
-void add(MetricFamily& to, double value, std::string label = {}, std::string label_value = {}) {
-  ClientMetric metric;
-  if (!label.empty()) metric.label.push_back({std::move(label), std::move(label_value)});
-  if (to.type == MetricType::Counter) metric.counter.value = value;
-  else metric.gauge.value = value;
-  to.metric.push_back(std::move(metric));
+std::string_view name_of(MetricKind kind) {
+  switch (kind) {
+    case MetricKind::counter: return "counter";
+    case MetricKind::gauge: return "gauge";
+    case MetricKind::histogram: return "histogram";
+  }
+  return "";
 }
 
 class NodeCollectable final : public prometheus::Collectable {
  public:
-  explicit NodeCollectable(Snapshot const& snapshot) : snapshot_(snapshot) {}
+  explicit NodeCollectable(Figures const& figures) : figures_(figures) {}
 
   std::vector<MetricFamily> Collect() const override {
     std::vector<MetricFamily> out;
-    auto const gauge = [&](std::string name, std::string help, auto value) {
-      add(out.emplace_back(family(MetricType::Gauge, std::move(name), std::move(help))), static_cast<double>(value));
-    };
-    auto const counter = [&](std::string name, std::string help, auto value) {
-      add(out.emplace_back(family(MetricType::Counter, std::move(name), std::move(help))), static_cast<double>(value));
-    };
-    auto& requests = out.emplace_back(family(MetricType::Counter, "requests_total", "Requests that came, by API."));
-    for (auto const& [api, count] : snapshot_.requests) add(requests, static_cast<double>(count), "api", std::string(api));
-    auto const& net = snapshot_.net;
-    counter("received_bytes_total", "Bytes received from clients and other nodes.", net.bytes_in);
-    counter("sent_bytes_total", "Bytes of answers.", net.bytes_out);
-    gauge("connections", "Open connections.", net.connections);
-    counter("connections_accepted_total", "Connections accepted.", net.connections_accepted);
-    counter("connections_refused_total", "Connections closed at once because of a limit.", net.connections_refused);
-    counter("connections_stalled_total", "Connections closed inside a request because others waited for its memory.",
-            net.connections_stalled);
-    gauge("request_bytes", "Memory held by requests, complete or not.", net.request_bytes);
-    gauge("request_bytes_max", "Memory that requests may hold (queued.max.request.bytes).", net.request_bytes_max);
-    auto const& state = snapshot_.state;
-    gauge("partitions", "Partitions with a replica on this node.", state.partitions);
-    gauge("partitions_leading", "Partitions that this node leads.", state.leaders);
-    gauge("partitions_opening", "Partitions whose log is still being opened or recovered.", state.opening);
-    gauge("partitions_offline", "Partitions whose log directory failed.", state.offline);
-    gauge("log_bytes", "Bytes of all partitions' logs.", state.log_bytes);
-    gauge("log_directories", "Log directories, the metadata log's included.", state.log_directories);
-    gauge("log_directories_offline", "Log directories out of service.", state.offline_directories);
-    gauge("controller_known", "1 when the metadata quorum has a leader.", state.has_quorum ? 1 : 0);
-    gauge("ready", "1 when the node serves and every partition is open.", snapshot_.is_ready ? 1 : 0);
-    counter("cpu_seconds_total", "Processor time of the process.", snapshot_.cpu_seconds);
-    gauge("resident_bytes", "Resident memory of the process.", snapshot_.resident_bytes);
+    out.reserve(metrics().size());
+    for (auto const& metric : metrics()) {
+      auto& family = out.emplace_back();
+      family.name = fmt::format("millrace_{}", metric.name);
+      family.help = metric.help;
+      family.type = type_of(metric.kind);
+      FamilySamples samples(family);
+      metric.collect(figures_, samples);
+      if (family.metric.empty()) out.pop_back();
+    }
     return out;
   }
 
  private:
-  Snapshot const& snapshot_;
+  Figures const& figures_;
 };
 
 }  // namespace
@@ -83,8 +95,40 @@ std::string_view phase_name(broker::LocalNode::Phase phase) {
   return "unknown";
 }
 
-std::string metrics_text(Snapshot const& snapshot) {
-  return prometheus::TextSerializer().Serialize(NodeCollectable(snapshot).Collect());
+std::string metrics_text(Figures const& figures) {
+  return prometheus::TextSerializer().Serialize(NodeCollectable(figures).Collect());
+}
+
+std::string metrics_markdown() {
+  std::string out =
+      "# Metrics\n\n"
+      "`GET /metrics` of the admin listener (`millrace.admin.listener`, by default 127.0.0.1:9644) answers these in Prometheus' text\n"
+      "format. This page is made from the registry (src/admin/metrics_table.cpp); a test fails when it is stale, and\n"
+      "`MR_WRITE_DOCS=1 build/release/tests/test_admin` writes it anew.\n\n"
+      "* Every label has a bounded number of values: `api` and `error` those of the protocol, `group`, `topic` and `partition` together\n"
+      "  at most `millrace.metrics.group.partitions.max` (what is left out is counted), `topic` alone at most `millrace.metrics.topics.max`\n"
+      "  (all further topics are one, `(other)`).\n"
+      "* Counters begin at 0 when the process starts.\n"
+      "* Times of requests: the first 1,024 of each API and thread are timed, and then one in sixteen.\n"
+      "* A ready-made Grafana dashboard is config/grafana/millrace.json.\n\n"
+      "| metric | kind | labels | meaning | in Kafka (JMX) |\n|---|---|---|---|---|\n";
+  for (auto const& metric : metrics()) {
+    out += fmt::format("| `millrace_{}` | {} | {} | {} | {} |\n", metric.name, name_of(metric.kind),
+                       metric.labels.empty() ? "" : fmt::format("`{}`", metric.labels), metric.help, metric.kafka);
+  }
+  out += "\n## Kafka's names\n\nWhat a dashboard made for Kafka's JMX metrics asks for, and what to ask here.\n\n| Kafka | Millrace |\n|---|---|\n";
+  std::map<std::string, std::string> by_kafka;
+  for (auto const& metric : metrics()) {
+    for (auto rest = metric.kafka; !rest.empty();) {
+      auto const end = rest.find("; ");
+      auto const one = rest.substr(0, end);
+      rest = end == std::string_view::npos ? std::string_view{} : rest.substr(end + 2);
+      auto& to = by_kafka[std::string(one)];
+      to += fmt::format("{}`millrace_{}`", to.empty() ? "" : ", ", metric.name);
+    }
+  }
+  for (auto const& [kafka, ours] : by_kafka) out += fmt::format("| {} | {} |\n", kafka, ours);
+  return out;
 }
 
 }  // namespace millrace::admin

@@ -55,7 +55,7 @@ void Broker::on_request(net::Request request, std::unique_ptr<net::Answer> answe
   if (route == nullptr) {
     return answer->close(fmt::format("API {} is not served on listener {}", prefix->api_key, connection.listener_name));
   }
-  state.thread->requests[static_cast<size_t>(route->key)].add(1);
+  state.thread->requests.of(route->key).came.add(1);
   // ApiVersions looks at its version itself: a client with a newer one must get an answer.
   auto const& info = protocol::api_info(route->key);
   if (!info.valid.contains(prefix->api_version) && route->key != ApiKey::api_versions) {
@@ -67,14 +67,22 @@ void Broker::on_request(net::Request request, std::unique_ptr<net::Answer> answe
   route->handle(std::move(context));
 }
 
-std::vector<std::pair<std::string_view, int64_t>> Broker::request_counts() const {
-  std::vector<std::pair<std::string_view, int64_t>> counts;
+RequestFigures Broker::request_figures() const {
+  RequestFigures out;
   for (auto const& route : services_.routes.routes()) {
-    int64_t total = 0;
-    for (auto const& thread : threads_) total += thread->requests[static_cast<size_t>(route.key)].value();
-    counts.emplace_back(protocol::api_info(route.key).name, total);
+    ApiFigures figures{.name = protocol::api_info(route.key).name};
+    for (auto const& thread : threads_) figures.add(thread->requests.of(route.key));
+    out.apis.push_back(figures);
   }
-  return counts;
+  for (size_t i = 0; i < RequestCounters::kErrorCount; ++i) {
+    int64_t total = 0;
+    for (auto const& thread : threads_) total += thread->requests.errors[i].value();
+    if (total > 0) out.errors.emplace_back(error_name(RequestCounters::error_at(i)), total);
+  }
+  for (auto const& thread : threads_) out.parked_fetches += thread->requests.parked_fetches.value();
+  out.fetch_sessions = static_cast<int64_t>(fetch_sessions_->session_count());
+  out.fetch_session_partitions = static_cast<int64_t>(fetch_sessions_->partition_count());
+  return out;
 }
 
 void Broker::on_connection_closed(net::ConnectionInfo const& connection) {

@@ -64,10 +64,26 @@ void RequestContext::reply_as(protocol::MessageTable const& table, void const* r
                           [&](protocol::RecordSlot const& slot) {
                             if (slot.bytes > 0) out.chunks.push_back(std::move(slots[slot.index]));
                           });
+  count(&table, response);
   answer_->send(std::move(out), throttle);
 }
 
-void RequestContext::reply_nothing(Duration throttle) { answer_->send_nothing(throttle); }
+void RequestContext::count(protocol::MessageTable const* table, void const* response) {
+  auto& counters = thread_.requests;
+  auto& api = counters.of(static_cast<ApiKey>(header_.request_api_key));
+  if (table != nullptr) {
+    protocol::for_each_error(table->root(), response, [&](int16_t code) {
+      api.errors.add(1);
+      counters.error(code).add(1);
+    });
+  }
+  if (api.is_timed_now()) api.add_time(thread_.reactor.now() - arrived_);
+}
+
+void RequestContext::reply_nothing(Duration throttle) {
+  count(nullptr, nullptr);
+  answer_->send_nothing(throttle);
+}
 void RequestContext::close(std::string reason) { answer_->close(std::move(reason)); }
 
 std::string RequestContext::log_name() const {

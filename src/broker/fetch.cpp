@@ -394,12 +394,18 @@ void FetchJob::park() {
   auto& connection = context().connection_state();
   auto const wait = runtime::FetchWait::park(reactor(), bytes_min_, deadline_, std::move(waits), [self = shared_from_this()] {
     self->context().connection_state().on_closed = {};
+    self->context().thread().requests.parked_fetches.add(-1);
     // One wait a Fetch, as in Kafka: what is there now is the answer, even if it is less (a read ends with its segment).
     self->was_woken_ = true;
     self->read();
   });
-  connection.on_closed = [weak = std::weak_ptr(wait)] {
-    if (auto const parked = weak.lock()) parked->cancel();
+  auto& parked_fetches = context().thread().requests.parked_fetches;
+  parked_fetches.add(1);
+  connection.on_closed = [weak = std::weak_ptr(wait), &parked_fetches] {
+    auto const parked = weak.lock();
+    if (parked == nullptr) return;
+    parked_fetches.add(-1);
+    parked->cancel();
   };
 }
 
@@ -448,6 +454,7 @@ void FetchJob::fill(Part& part, FetchResponse::PartitionData& out) {
     }
   }
   if (part.bytes == 0) return;
+  if (!is_follower()) part.partition->count_fetched(part.bytes);
   out.records = protocol::Records::slot(static_cast<size_t>(part.bytes), static_cast<uint32_t>(slots_.size()));
   slots_.push_back(std::move(*part.records));
 }

@@ -1,6 +1,7 @@
 #include "millrace/broker/local_node.h"
 
 #include "millrace/broker/broker.h"
+#include "millrace/runtime/group_coordinators.h"
 
 namespace millrace::broker {
 
@@ -262,8 +263,8 @@ void LocalNode::finish_stop(Status status) {
 
 net::NetStats LocalNode::net_stats() const { return phase_ >= Phase::loading ? net_->stats() : net::NetStats{}; }
 
-std::vector<std::pair<std::string_view, int64_t>> LocalNode::request_counts() const {
-  return phase_ >= Phase::loading ? broker_->request_counts() : std::vector<std::pair<std::string_view, int64_t>>{};
+RequestFigures LocalNode::request_figures() const {
+  return phase_ >= Phase::loading ? broker_->request_figures() : RequestFigures{};
 }
 
 LocalNode::State LocalNode::state() const {
@@ -286,6 +287,26 @@ LocalNode::State LocalNode::state() const {
   }
   state.has_quorum = controller_->active_controller() != kNoBroker;
   return state;
+}
+
+void LocalNode::figures(runtime::FiguresRequest const& request, Callback<void(Figures)> done) {
+  Figures out;
+  out.state = state();
+  if (phase_ < Phase::loading || broker_ == nullptr) return std::move(done)(std::move(out));
+  out.image = controller_->publisher().published();
+  out.partitions = partitions_->all();
+  out.quorum = controller_->describe_quorum();
+  broker_->services().groups.figures(
+      request, env_.control_reactor(),
+      [out = std::move(out), done = std::move(done)](runtime::CoordinatorFigures groups) mutable {
+        out.groups = std::move(groups);
+        std::move(done)(std::move(out));
+      },
+      run_lists_->control());
+}
+
+std::shared_ptr<runtime::PartitionDriver> LocalNode::partition(TopicIdPartition const& id) const {
+  return phase_ >= Phase::loading ? partitions_->find(id) : nullptr;
 }
 
 std::vector<env::SocketAddress> LocalNode::addresses(std::string const& listener_name) const {

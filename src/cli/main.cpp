@@ -52,6 +52,18 @@ CLI::Option* add_repeated(CLI::App& command, std::string const& name, std::vecto
   return command.add_option(name, values, sentence)->allow_extra_args(false)->take_all();
 }
 
+// Commands that ask Millrace nodes over HTTP, for what the Kafka protocol has no words for.
+template <class Options>
+void add_admin(CLI::App& command, Options& options) {
+  add_repeated(command, "-a,--admin", options.admin, "HOST:PORT of a node's admin listener, may be repeated (default: 127.0.0.1:9644)")
+      ->envname("MILLRACE_ADMIN")
+      ->group(kClusterOptions);
+  command.add_option("--timeout-ms", options.timeout_ms, "Give up on a node after this long (default: 30000)")
+      ->check(CLI::Range(int64_t{1}, int64_t{3'600'000}))
+      ->group(kClusterOptions);
+  command.add_flag("--json", options.as_json, "Print JSON")->group(kClusterOptions);
+}
+
 void add_topic_changes(CLI::App& topic, int& exit_code) {
   {
     auto [command, options] = add_command(topic, "alter", "Change settings, add partitions", exit_code, cli::alter_topics);
@@ -99,6 +111,14 @@ void add_topic(CLI::App& app, int& exit_code) {
     command->add_option("name", options->names, "Names")->required();
     command->add_flag("--if-exists", options->may_be_missing, "A topic that is not there is no error");
   }
+  {
+    auto [command, options] = add_command(*topic, "hot", "Where the load is: rates, skew and the heaviest keys; asks Millrace nodes", exit_code,
+                                          cli::show_hot_topics);
+    command->add_option("name", options->name, "Name (default: all that carry anything)");
+    command->add_option("-n,--partitions", options->partition_count_max, "Show so many partitions of each topic (default: 10)")
+        ->check(CLI::PositiveNumber);
+    add_admin(*command, *options);
+  }
   add_topic_changes(*topic, exit_code);
 }
 
@@ -135,6 +155,13 @@ void add_group(CLI::App& app, int& exit_code) {
     command->add_option("name", options->names, "Names (default: all)");
     auto* const members = command->add_flag("-m,--members", options->with_members, "Show members and what they own");
     command->add_flag("-s,--state", options->only_state, "Show one line for each group")->excludes(members);
+  }
+  {
+    auto [command, options] = add_command(*group, "lag", "How far groups are behind, in records and in seconds; asks Millrace nodes", exit_code,
+                                          cli::show_group_lag);
+    command->add_option("name", options->name, "Name (default: all)");
+    command->add_flag("--stuck", options->only_stuck, "Only where the lag grows and nothing is committed");
+    add_admin(*command, *options);
   }
   {
     auto [command, options] = add_command(*group, "delete", "Delete groups without members", exit_code, cli::delete_groups);

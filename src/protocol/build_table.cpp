@@ -91,6 +91,13 @@ Step TableBuilder::step(Field const& field, int16_t version) const {
 }
 
 void TableBuilder::finish_struct(StructTable& table) {
+  for (auto const& field : table.fields_) {
+    if (field.kind == Kind::int16 && field.name == "ErrorCode") table.error_offsets_.push_back(field.offset);
+    if (field.kind != Kind::array || field.structure == nullptr) continue;
+    auto const& element = *field.structure;
+    if (element.error_offsets_.empty() && element.error_arrays_.empty()) continue;
+    table.error_arrays_.push_back({field.offset, field.element_bytes, &element});
+  }
   for (int32_t v = out_.valid_.min; v <= out_.valid_.max; ++v) {
     auto const version = static_cast<int16_t>(v);
     auto plan = std::make_unique<Plan>();

@@ -227,6 +227,50 @@ void CoordinatorDriver::topics_deleted(std::vector<std::pair<std::string, Uuid>>
       here);
 }
 
+void CoordinatorDriver::figures(FiguresRequest request, Callback<void(CoordinatorFigures)> done, RunList& here) {
+  post(
+      [this, request = std::move(request), done = std::move(done)]() mutable {
+        CoordinatorFigures out;
+        if (is_leading_) {
+          out.coordinators = 1;
+          out.coordinators_loading = machine_->is_active() ? 0 : 1;
+        }
+        out.requests = static_cast<int64_t>(next_ticket_ - 1);
+        out.requests_queued = static_cast<int64_t>(waiters_.size() + taken_.size());
+        out.rebalances = rebalance_count_ + machine_->rebalance_count();
+        auto left = request.offset_count_max;
+        auto const add = [&](std::string const& id, coordinator::GroupStore::Entry const& entry) {
+          auto const* const group = machine_->find(id);
+          if (group == nullptr) return;
+          auto& one = out.groups.emplace_back();
+          one.id = id;
+          one.state = coordinator::name(group->state());
+          one.member_count = static_cast<int64_t>(group->members().size());
+          for (auto const& [topic, partitions] : entry.offsets) {
+            out.offset_count += static_cast<int64_t>(partitions.size());
+            for (auto const& [partition, committed] : partitions) {
+              if (left == 0) {
+                ++out.offsets_left_out;
+                continue;
+              }
+              --left;
+              one.offsets.push_back({topic, committed.topic_id, partition, Offset(committed.offset)});
+            }
+          }
+        };
+        if (machine_->is_active()) {
+          auto const& store = machine_->store();
+          if (!request.group_id) {
+            for (auto const& [id, entry] : store.entries()) add(id, entry);
+          } else if (auto const* const entry = store.find(*request.group_id)) {
+            add(*request.group_id, *entry);
+          }
+        }
+        std::move(done)(std::move(out));
+      },
+      here);
+}
+
 void CoordinatorDriver::start_load() {
   ++era_;
   tell(coordinator::LoadStarted{});  // this machine only says so; the log is read into another one
@@ -334,6 +378,7 @@ void CoordinatorDriver::on_loaded(std::shared_ptr<Loading> const& loading) {
     env_.log().error("coordinator", "load {}-{}: {} records passed over, the last at {}", name.topic, name.partition,
                      loading->refused_records, loading->refusal);
   }
+  rebalance_count_ += machine_->rebalance_count();
   machine_ = std::move(loading->machine);
   committed_ = std::min(partition_->marks().high_watermark.offset, loading->end);
   tell(coordinator::Loaded{loading->end});

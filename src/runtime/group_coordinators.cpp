@@ -110,4 +110,39 @@ void GroupCoordinators::submit_to_all(coordinator::ListGroups const& request, en
   }
 }
 
+void GroupCoordinators::figures(FiguresRequest const& request, env::Reactor& back,
+                                Callback<void(CoordinatorFigures)> done, RunList& here) {
+  std::vector<std::shared_ptr<CoordinatorDriver>> all;
+  if (request.group_id) {
+    if (auto one = find(*request.group_id)) all.push_back(std::move(one));
+  } else {
+    std::shared_lock lock(mutex_);
+    for (auto const& [index, one] : coordinators_) all.push_back(one);
+  }
+  struct Gathering {
+    std::mutex mutex;
+    Callback<void(CoordinatorFigures)> done;
+    CoordinatorFigures figures;
+    size_t left = 0;
+  };
+  auto gathering = std::make_shared<Gathering>();
+  gathering->done = std::move(done);
+  gathering->left = all.size();
+  if (all.empty()) return back.post([gathering] { std::move(gathering->done)({}); });
+  for (auto const& one : all) {
+    one->figures(
+        request,
+        [gathering, &back, offset_count_max = request.offset_count_max](CoordinatorFigures figures) {
+          std::lock_guard lock(gathering->mutex);
+          gathering->figures.add(std::move(figures));
+          if (--gathering->left > 0) return;
+          back.post([gathering, offset_count_max] {
+            gathering->figures.finish(offset_count_max);
+            std::move(gathering->done)(std::move(gathering->figures));
+          });
+        },
+        here);
+  }
+}
+
 }  // namespace millrace::runtime

@@ -644,6 +644,7 @@ void PartitionDriver::open(std::shared_ptr<storage::PartitionLog> log, RunList& 
         log_ = std::move(log);
         pool_ = &env_.pool(log_->directory().path());
         end_ = log_->end();
+        opened_at_ = end_;
         synced_ = log_->recovery_point();
         is_log_busy_.store(false, std::memory_order_relaxed);
         // The role waits among the log tasks; until it is known requests go on waiting.

@@ -64,12 +64,12 @@ class Server {
     node_.reset();
   }
 
-  Status start(std::string const& admin_listener, bool is_admin_optional) {
-    if (!admin_listener.empty()) {
-      auto admin = admin::Admin::start(admin_listener, *env_, *node_);
+  Status start(admin::AdminOptions const& admin_options, bool is_admin_optional) {
+    if (!admin_options.listener.empty()) {
+      auto admin = admin::Admin::start(admin_options, *env_, *node_);
       if (admin) {
         admin_ = *std::move(admin);
-        env_->log().info("admin", "/live, /ready and /metrics on {}", admin_->address());
+        env_->log().info("admin", "/live, /ready, /metrics, /lag and /hot on {}", admin_->address());
       } else if (!is_admin_optional) {
         return Error{ErrorKind::io, "millrace.admin.listener: " + admin.error().message};
       } else {
@@ -130,6 +130,13 @@ void log_start(Server& server, broker::LocalNodeOptions const& options) {
   }
 }
 
+admin::AdminOptions admin_options(Configuration const& configuration) {
+  return {.listener = configuration.text_or_empty("millrace.admin.listener"),
+          .stuck_after = from_ms(configuration.integer("millrace.group.stuck.ms")),
+          .group_partitions_max = static_cast<size_t>(configuration.integer("millrace.metrics.group.partitions.max")),
+          .topics_max = static_cast<size_t>(configuration.integer("millrace.metrics.topics.max"))};
+}
+
 }  // namespace
 
 Result<Configuration> load_configuration(std::string const& file, std::vector<std::string> const& overrides) {
@@ -172,8 +179,7 @@ int serve(ServeOptions const& options) {
   Server server(*std::move(env), *node_options);
   for (auto const& warning : configuration->warnings()) server.log().warn("configuration", "{}", warning);
 
-  auto const started = server.start(configuration->text_or_empty("millrace.admin.listener"),
-                                    !configuration->is_set("millrace.admin.listener"));
+  auto const started = server.start(admin_options(*configuration), !configuration->is_set("millrace.admin.listener"));
   if (!started) {
     server.log().error("node", "start: {}", started.error().message);
     return kExitFailed;

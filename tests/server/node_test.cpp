@@ -59,7 +59,7 @@ class Node : public testing::Test {
     if (!options) return options.error();
     env_ = *env_os::make_os_env({.reactor_count = 2, .pool_threads_per_directory = 2, .log_level = LogLevel::error, .log_file = ""});
     node_ = std::make_unique<broker::LocalNode>(*env_, *std::move(options), [](std::string const& reason) { FAIL() << reason; });
-    admin_ = *admin::Admin::start("127.0.0.1:0", *env_, *node_);
+    admin_ = *admin::Admin::start({.listener = "127.0.0.1:0"}, *env_, *node_);
     std::promise<Status> ready;
     node_->start([&](Status status) { ready.set_value(std::move(status)); });
     return ready.get_future().get();

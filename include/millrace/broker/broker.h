@@ -34,8 +34,7 @@ class Broker final : public net::Handler {
   // Gives every thread its copy of `image`; `done` runs on `back` once all have it. Any thread.
   void publish(ImagePtr image, env::Reactor& back, Task done);
 
-  // How many requests came, by the name of each API that is served. Any thread.
-  std::vector<std::pair<std::string_view, int64_t>> request_counts() const;
+  RequestFigures request_figures() const;  // any thread
 
   NodeConfig const& config() const { return config_; }
   Services& services() { return services_; }

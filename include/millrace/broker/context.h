@@ -9,11 +9,11 @@
 #include <unordered_map>
 #include <vector>
 
-#include "millrace/base/counter.h"
 #include "millrace/base/ids.h"
 #include "millrace/base/log.h"
 #include "millrace/base/time.h"
 #include "millrace/broker/deadlines.h"
+#include "millrace/broker/request_counters.h"
 #include "millrace/bytes/arena.h"
 #include "millrace/bytes/codec.h"
 #include "millrace/bytes/shared_bytes.h"
@@ -94,7 +94,7 @@ struct ThreadState {
   ImagePtr image;        // the thread's copy; replaced by post (Broker::publish)
   CodecContext codecs;   // for what is decompressed without leaving the thread
   Deadlines deadlines;
-  std::array<Counter, 128> requests;  // that have come, by API key; raised by the thread, read by any
+  RequestCounters requests;           // raised by the thread, read by any
   std::unordered_map<ConnectionState const*, HeldRequests> held;  // until the connection closes
 };
 
@@ -175,6 +175,7 @@ class RequestContext {
   void reply(protocol::MessageTable const& table, void const* response, std::span<env::Chunk> slots, Duration throttle);
   void reply_as(protocol::MessageTable const& table, void const* response, int16_t at_version, int16_t header_version,
                 std::span<env::Chunk> slots, Duration throttle);
+  void count(protocol::MessageTable const* table, void const* response);
 
   Services& services_;
   ThreadState& thread_;

@@ -11,6 +11,7 @@
 #include "millrace/env/env.h"
 #include "millrace/net/net_server.h"
 #include "millrace/runtime/controller_driver.h"
+#include "millrace/runtime/group_figures.h"
 #include "millrace/runtime/partition_manager.h"
 #include "millrace/storage/log_directory.h"
 
@@ -64,7 +65,7 @@ class LocalNode {
   // Any thread.
   Phase phase() const { return phase_.load(); }
   net::NetStats net_stats() const;
-  std::vector<std::pair<std::string_view, int64_t>> request_counts() const;
+  RequestFigures request_figures() const;
   std::vector<env::SocketAddress> addresses(std::string const& listener_name) const;
   std::string cluster_id() const;
   // What the partitions and log directories of this node are doing. On the control reactor.
@@ -74,6 +75,19 @@ class LocalNode {
     bool has_quorum = false;
   };
   State state() const;
+  // What operators look at. On the control reactor; `done` runs there too.
+  struct Figures {
+    State state;
+    metadata::ImagePtr image;  // null before there is one
+    std::vector<std::shared_ptr<runtime::PartitionDriver>> partitions;
+    runtime::CoordinatorFigures groups;
+    runtime::QuorumDescription quorum;
+  };
+  void figures(runtime::FiguresRequest const& request, Callback<void(Figures)> done);
+  // Any thread, while the node lives: this node's replica, if it has one.
+  std::shared_ptr<runtime::PartitionDriver> partition(TopicIdPartition const& id) const;
+  BrokerId node_id() const { return options_.config.node_id; }
+  std::vector<std::string> const& log_directories() const { return options_.log_directories; }
 
  private:
   struct Opened;

@@ -89,6 +89,24 @@ struct GroupDescribeOptions {
 };
 int describe_groups(GroupDescribeOptions const& options);
 
+struct TopicHotOptions {
+  std::string name;                // empty: all that carry anything
+  std::vector<std::string> admin;  // HOST:PORT of nodes' admin listeners
+  size_t partition_count_max = 10; // shown of each topic
+  bool as_json = false;
+  int64_t timeout_ms = 30'000;
+};
+int show_hot_topics(TopicHotOptions const& options);
+
+struct GroupLagOptions {
+  std::string name;                // empty: all
+  std::vector<std::string> admin;  // HOST:PORT of nodes' admin listeners
+  bool only_stuck = false;
+  bool as_json = false;
+  int64_t timeout_ms = 30'000;
+};
+int show_group_lag(GroupLagOptions const& options);
+
 struct GroupDeleteOptions {
   ClusterOptions cluster;
   std::vector<std::string> names;

@@ -48,6 +48,7 @@ class GroupCoordinator {
   Mono next_deadline() const { return is_deciding() ? Mono::never() : timers_.next(); }
 
   GroupStore const& store() const { return store_; }
+  int64_t rebalance_count() const { return rebalance_count_; }  // generations begun since it was made
   ClassicGroup const* find(std::string_view group_id) const;
   std::string text() const;  // the live groups, one a line
   void check_invariants() const;
@@ -175,6 +176,7 @@ class GroupCoordinator {
   std::string cleanup_from_;                                  // the next group to look at
   std::vector<std::pair<std::string, Uuid>> deleted_topics_;  // whose offsets are still to be deleted
   std::optional<Decision> decision_;
+  int64_t rebalance_count_ = 0;
 };
 
 }  // namespace millrace::coordinator

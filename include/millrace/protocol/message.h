@@ -97,6 +97,23 @@ struct EncodedFrame {
   }
 };
 
+// Calls `found` with each error that a response tells, its parts' included.
+template <class F>
+void for_each_error(StructTable const& table, void const* object, F&& found) {
+  auto const* const at = static_cast<std::byte const*>(object);
+  for (auto const offset : table.error_offsets()) {
+    auto const code = *reinterpret_cast<int16_t const*>(at + offset);
+    if (code != 0) [[unlikely]] found(code);
+  }
+  for (auto const& array : table.error_arrays()) {
+    auto const& elements = *reinterpret_cast<ArrayBase const*>(at + array.offset);
+    auto const* element = static_cast<std::byte const*>(elements.raw_elements);
+    for (int32_t i = 0; i < elements.raw_count; ++i, element += array.element_bytes) {
+      for_each_error(*array.element, element, found);
+    }
+  }
+}
+
 Result<EncodedFrame> encode_response(MessageTable const& table, void const* object, int32_t correlation_id,
                                      int16_t version, int16_t header_version);
 template <Message M>

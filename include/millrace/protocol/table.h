@@ -90,9 +90,20 @@ class StructTable {
   std::byte const* prototype() const { return prototype_; }  // an object with every field at its default
   Plan const& plan(int16_t version) const { return *plans_[static_cast<size_t>(version - first_version_)]; }
 
+  // Where a response says what failed: fields named ErrorCode, here and in the structs of its arrays.
+  struct ErrorArray {
+    uint32_t offset{};
+    uint32_t element_bytes{};
+    StructTable const* element = nullptr;
+  };
+  std::vector<uint32_t> const& error_offsets() const { return error_offsets_; }
+  std::vector<ErrorArray> const& error_arrays() const { return error_arrays_; }
+
  private:
   friend class TableBuilder;
   std::vector<Field> fields_;
+  std::vector<uint32_t> error_offsets_;
+  std::vector<ErrorArray> error_arrays_;
   size_t size_ = 0;
   std::byte const* prototype_ = nullptr;
   int16_t first_version_ = 0;

@@ -11,6 +11,7 @@
 
 #include "millrace/coordinator/group_coordinator.h"
 #include "millrace/runtime/driver.h"
+#include "millrace/runtime/group_figures.h"
 #include "millrace/runtime/partition_driver.h"
 
 namespace millrace::runtime {
@@ -41,6 +42,8 @@ class CoordinatorDriver final : public Driver {
   void lead(LeaderEpoch epoch, RunList& here);
   void resign(RunList& here);
   void topics_deleted(std::vector<std::pair<std::string, Uuid>> topics, RunList& here);
+  // `done` runs where the driver does.
+  void figures(FiguresRequest request, Callback<void(CoordinatorFigures)> done, RunList& here);
 
  protected:
   bool take_requests_locked() override;
@@ -103,6 +106,7 @@ class CoordinatorDriver final : public Driver {
   std::unordered_map<coordinator::Ticket, Waiter> waiters_;
   std::deque<Uncommitted> uncommitted_;
   Offset committed_{0};
+  int64_t rebalance_count_ = 0;  // of machines that were replaced
   size_t unwritten_ = 0;  // appends handed over of which it is not known yet whether the log has them; of any era
   std::vector<std::pair<std::string, Uuid>> deleted_topics_;  // heard of while loading
   Mono armed_ = Mono::never();

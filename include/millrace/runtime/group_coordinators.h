@@ -32,6 +32,9 @@ class GroupCoordinators {
   // The same request to each coordinator of this node; the answers in no order.
   void submit_to_all(coordinator::ListGroups const& request, env::Reactor& back,
                      Callback<void(std::vector<coordinator::ListAnswer>)> done, RunList& here);
+  // `done` runs on `back`, once.
+  void figures(FiguresRequest const& request, env::Reactor& back, Callback<void(CoordinatorFigures)> done,
+               RunList& here);
 
  private:
   using Coordinators = std::map<int32_t, std::shared_ptr<CoordinatorDriver>>;  // by partition

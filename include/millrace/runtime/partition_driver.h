@@ -90,6 +90,14 @@ class PartitionDriver final : public Driver {
   storage::LogMark read_limit(ReadLimit limit, storage::Marks const& marks);
   // What a request that names a leader epoch (-1: none) is answered when it is not served.
   ErrorCode check_leader(LeaderEpoch request_epoch) const;
+  // *blocks* As PartitionLog::append_time_ms.
+  std::optional<int64_t> append_time_ms(Offset offset) const {
+    return status() == PartitionStatus::opening ? std::nullopt : log_->append_time_ms(offset);
+  }
+  // What this opening of the log has seen, for figures.
+  storage::LogMark opened_at() const { return opened_at_; }  // where the log ended; once the status has left `opening`
+  int64_t fetched_bytes() const { return fetched_bytes_.load(std::memory_order_relaxed); }  // by clients
+  void count_fetched(int64_t bytes) { fetched_bytes_.fetch_add(bytes, std::memory_order_relaxed); }
   int64_t size_bytes() const { return status() == PartitionStatus::opening || log_ == nullptr ? 0 : log_->size_bytes(); }
 
   void register_wait(WaitRegistration& registration);
@@ -196,6 +204,8 @@ class PartitionDriver final : public Driver {
   std::atomic<PartitionStatus> status_{PartitionStatus::opening};
   std::shared_ptr<storage::PartitionLog> log_;  // set before the status leaves `opening`
   storage::PublishedMarks marks_;
+  storage::LogMark opened_at_;  // set before the status leaves `opening`
+  std::atomic<int64_t> fetched_bytes_{0};
   mutable std::mutex published_mutex_;
   std::shared_ptr<storage::LeaderEpochs const> epochs_;
   TopicConfigPtr config_;

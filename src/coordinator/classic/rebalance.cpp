@@ -58,6 +58,7 @@ void GroupCoordinator::complete_join(ClassicGroup& group, Now now, Effects& out)
   }
   group.is_initial_wait = group.has_new_member = false;
   group.begin_generation(now.wall);
+  ++rebalance_count_;
   for (auto& [id, member] : group.members()) {
     if (auto const ticket = group.take_join(member)) {
       reply(*ticket, current_generation(group, member, group.is_leader(id)), out);
