@@ -120,7 +120,7 @@ class OsEnvImpl final : public OsEnv {
 Result<std::unique_ptr<OsEnv>> make_os_env(OsEnvOptions const& options) {
   MR_TRY_ASSIGN(auto log, make_logger(options.log_level, options.log_file));
   auto count = options.reactor_count;
-  if (count == 0) count = std::max<size_t>(1, std::thread::hardware_concurrency());
+  if (count == 0) count = std::max<size_t>(1, std::thread::hardware_concurrency() / 2);
   return std::unique_ptr<OsEnv>(std::make_unique<OsEnvImpl>(
       std::min(count, kReactorCountMax), std::max<size_t>(1, options.pool_threads_per_directory), std::move(log)));
 }

@@ -55,7 +55,7 @@ constexpr KnownSetting kSettings[] = {
      Support::served},
     {{"millrace.tcp.congestion.control", T::string, "",
       "TCP congestion control of accepted connections; empty: the system's."}, 0, Support::served},
-    {{"millrace.threads", T::int32, "0", "Event loop threads; 0: one a core.", kRestart, 0, 64}, 0, Support::served},
+    {{"millrace.threads", T::int32, "0", "Event loop threads; 0: one for two cores.", kRestart, 0, 64}, 0, Support::served},
 };
 
 }  // namespace

@@ -8,7 +8,7 @@
 namespace millrace::env_os {
 
 struct OsEnvOptions {
-  size_t reactor_count = 0;              // 0: one a core, at most 64
+  size_t reactor_count = 0;              // 0: one for two cores, at most 64
   size_t pool_threads_per_directory = 4;
   LogLevel log_level = LogLevel::info;
   std::string log_file;                  // empty: standard error
