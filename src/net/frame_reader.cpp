@@ -1,5 +1,7 @@
 #include "frame_reader.h"
 
+#include <cstring>
+
 #include "millrace/base/assert.h"
 
 namespace millrace::net {
@@ -10,6 +12,8 @@ size_t FrameReader::wanted_bytes() const {
 }
 
 MutableByteView FrameReader::room(Standing standing) {
+  // Nothing of the next frame is here yet: it starts where there is room for all of it, and is not copied there later.
+  if (end_ != 0 && pending() == 0 && buffer_.size() - end_ < expected_bytes_) drop_buffer();
   auto const needed = frame_bytes_.value_or(kLengthBytes);
   if (buffer_.size() - begin_ < std::min(needed, kAtOnceBytesMax) || buffer_.size() == end_) {
     if (!move_to(wanted_bytes(), Claim::within_limit) && !move_beyond_limit(standing)) return {};
@@ -33,11 +37,16 @@ bool FrameReader::move_to(size_t bytes, Claim claim) {
   auto next = pool_->acquire(bytes, claim);
   if (!next) return false;
   auto const rest = buffer_.view().subspan(begin_, pending());
-  std::ranges::copy(rest, next->mutable_view().begin());
+  if (!rest.empty()) std::memcpy(next->mutable_view().data(), rest.data(), rest.size());
   end_ = rest.size();
   begin_ = 0;
   buffer_ = *std::move(next);
   return true;
+}
+
+void FrameReader::drop_buffer() {
+  buffer_ = {};
+  begin_ = end_ = 0;
 }
 
 void FrameReader::on_read(size_t count) {
@@ -56,10 +65,7 @@ Result<std::optional<SharedBytes>> FrameReader::next_frame(int64_t frame_bytes_m
     frame_bytes_ = kLengthBytes + static_cast<size_t>(length);
   }
   if (!frame_bytes_ || pending() < *frame_bytes_) {
-    if (pending() == 0) {
-      buffer_ = {};
-      begin_ = end_ = 0;
-    }
+    if (pending() == 0) drop_buffer();
     return std::optional<SharedBytes>();
   }
   auto frame = buffer_.slice(begin_ + kLengthBytes, *frame_bytes_ - kLengthBytes);

@@ -52,6 +52,7 @@ class FrameReader {
  private:
   using Claim = RequestMemory::Claim;
   size_t pending() const { return end_ - begin_; }
+  void drop_buffer();
   bool move_to(size_t bytes, Claim claim);  // a new buffer of at least `bytes` with what is pending in front
   bool move_beyond_limit(Standing standing);
 

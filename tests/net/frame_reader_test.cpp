@@ -92,6 +92,25 @@ TEST(FrameReader, refuses_lengths_out_of_range) {
   EXPECT_TRUE(fixture.reader.next_frame(11).ok());
 }
 
+// As when a connection has too many requests to be asked for another frame.
+TEST(FrameReader, a_large_frame_stays_where_it_began_whenever_the_one_before_was_taken) {
+  Fixture fixture;
+  auto const bytes = framed(std::string(1'200'000, 'x'));
+  for (int i = 0; i < 3; ++i) {
+    std::string_view rest = bytes;
+    std::byte const* next = nullptr;
+    while (!rest.empty()) {
+      auto const room = fixture.reader.room();
+      if (i > 0 && next != nullptr) ASSERT_EQ(room.data(), next);  // the first is larger than expected
+      auto const taken = fixture.feed(rest, 300'000);
+      next = room.data() + taken;
+      rest.remove_prefix(taken);
+      if (!rest.empty()) ASSERT_FALSE(*fixture.reader.next_frame(kFrameBytesMax));
+    }
+    ASSERT_TRUE(*fixture.reader.next_frame(kFrameBytesMax));
+  }
+}
+
 TEST(FrameReader, an_announced_length_alone_costs_little) {
   Fixture fixture;
   fixture.feed(std::string("\x05\0\0\0", 4) + "x", 5);  // 80 MiB are announced
