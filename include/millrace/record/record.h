@@ -184,6 +184,12 @@ inline bool scan_headers(std::byte const*& at, std::byte const* end, int32_t cou
   record.tail = at;
   if (!detail::scan_sized(at, end, record.key_bytes, record.key)) return Outcome::malformed;
   if (!detail::scan_sized(at, end, record.value_bytes, record.value)) return Outcome::malformed;
+  // The last byte of nearly every record: no headers. Too near the end for the fast way through scan_varint().
+  record.header_count = 0;
+  if (end - at == 1 && *at == std::byte{0}) [[likely]] {
+    record.headers = record.end = end;
+    return Outcome::ok;
+  }
   if (!detail::scan_varint(at, end, record.header_count)) return Outcome::malformed;
   if (record.header_count < 0 || record.header_count > end - at) return Outcome::malformed;
   record.headers = at;
