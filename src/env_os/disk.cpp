@@ -140,10 +140,6 @@ Status OsFile::sync() {
   return error;
 }
 
-void OsFile::start_write_out(Position at, int64_t bytes) {
-  ::sync_file_range(descriptor_, at.value, bytes, SYNC_FILE_RANGE_WRITE);
-}
-
 OsDisk::~OsDisk() {
   for (auto const& [path, descriptor] : file_system_descriptors_) ::close(descriptor);
 }

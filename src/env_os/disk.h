@@ -26,7 +26,6 @@ class OsFile final : public env::File {
   Status truncate(int64_t bytes) override;
   Status allocate(Position at, int64_t bytes) override;
   Status sync() override;
-  void start_write_out(Position at, int64_t bytes) override;
 
   int descriptor() const { return descriptor_; }
   std::string const& path() const { return path_; }

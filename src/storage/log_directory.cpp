@@ -51,7 +51,6 @@ constexpr int64_t kCheckpointBytesMax = 256 << 20;
 constexpr size_t kNameBytesMax = 255;
 constexpr Duration kStepInterval = 100ms;
 constexpr Duration kIdleInterval = 250ms;
-constexpr int64_t kWriteOutBytes = 8 << 20;
 
 // `topic-partition.id-suffix`, the name that Kafka gives a directory it is about to remove.
 bool has_id_suffix(std::string_view name, std::string_view suffix) {
@@ -484,10 +483,7 @@ Result<Mono> LogDirectory::flush_step(Mono now) {
   }
   if (is_offline()) return Error{ErrorKind::io, offline_reason()};
   for (auto const& log : logs) {
-    auto& body = *log->body_;
-    auto const unsynced = body.unflushed_bytes();
-    if (unsynced >= options_.flush_bytes) is_due = true;
-    if (unsynced >= kWriteOutBytes) body.start_write_out();
+    if (log->body_->unflushed_bytes() >= options_.flush_bytes) is_due = true;
   }
   if (is_due) {
     MR_TRY(flush(logs));

@@ -99,7 +99,6 @@ class PartitionLog::Body {
   std::string path(std::string_view file) const { return fmt::format("{}/{}/{}", directory.path(), name, file); }
   IndexRules rules() const { return {config.index_interval_bytes, config.index_bytes_max}; }
   int64_t unflushed_bytes() const;
-  void start_write_out();
   Offset end() const { return Offset(end_offset.load(std::memory_order_acquire)); }
   LogMark end_mark() const { return {end(), segments.back()->log_end()}; }
   Error offline_error() const;

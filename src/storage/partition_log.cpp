@@ -60,16 +60,6 @@ int64_t PartitionLog::Body::unflushed_bytes() const {
   return published->all().back()->log_end().value - flushed_position.load();
 }
 
-void PartitionLog::Body::start_write_out() {
-  auto const segment = [&] {
-    std::lock_guard lock(state_mutex);
-    return published->all().back();
-  }();
-  auto const from = std::max<int64_t>(flushed_position.load() - segment->start().value, 0);
-  auto const file = segment->file().acquire_if_open();
-  if (file && from < segment->size()) file->start_write_out(Position(from), segment->size() - from);
-}
-
 int64_t PartitionLog::Body::jitter_ms() const {
   if (config.segment_jitter_ms_max <= 0) return 0;
   // Spread over partitions and segments, the same after a restart.

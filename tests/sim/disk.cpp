@@ -356,7 +356,6 @@ class SimFile final : public env::File {
   Status truncate(int64_t bytes) override;
   Status allocate(Position at, int64_t bytes) override;
   Status sync() override;
-  void start_write_out(Position, int64_t) override {}  // a power loss may keep any subset anyway
 
   size_t copy_out(Position at, MutableByteView into) const {
     if (at.value >= inode_->size()) return 0;

@@ -78,10 +78,6 @@ class LockedDisk final : public env::Disk {
       std::lock_guard lock(mutex_);
       return file_->sync();
     }
-    void start_write_out(Position at, int64_t bytes) override {
-      std::lock_guard lock(mutex_);
-      file_->start_write_out(at, bytes);
-    }
 
    private:
     std::mutex& mutex_;

@@ -41,8 +41,6 @@ class File {
   virtual Status allocate(Position at, int64_t bytes) = 0;
   // fdatasync. After a failure nothing covered by it counts as durable and it is never tried again.
   virtual Status sync() = 0;
-  // Starts write-out of the range without waiting for it and without any promise.
-  virtual void start_write_out(Position at, int64_t bytes) = 0;
 };
 
 struct DirectoryEntry {
