@@ -195,7 +195,7 @@ bool Socket::load_small_region(Outgoing& item) {
 Socket::Progress Socket::write_region(int64_t& budget) {
   auto& item = outgoing_[outgoing_first_];
   auto* const file = dynamic_cast<OsFile*>(&item.held->lease->file());
-  auto const piece = std::min({item.left, kSendfilePieceBytesMax, std::max(budget, kSendfileBytesMin)});
+  auto const piece = std::min(item.left, kSendfilePieceBytesMax);
   if (file == nullptr || !file->is_cached(Position(item.position), piece)) return Progress::waiting_for_disk;
   off_t position = item.position;
   ssize_t sent = 0;

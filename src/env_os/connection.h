@@ -37,9 +37,9 @@ class Socket final : public std::enable_shared_from_this<Socket> {
  private:
   // Regions below this are read and leave with the header in one call.
   static constexpr int64_t kSendfileBytesMin = 64 << 10;
-  // What one connection may hand to the kernel before others get their turn.
+  // After so much handed to the kernel, with the piece that passes it, other connections get their turn.
   static constexpr int64_t kSendBytesPerTurnMax = 1 << 20;
-  static constexpr int64_t kSendfilePieceBytesMax = 512 << 10;
+  static constexpr int64_t kSendfilePieceBytesMax = 1 << 20;
   static constexpr int64_t kColdReadBytesMax = 1 << 20;
   static constexpr size_t kVectorsPerCallMax = 64;
   // After close_after_sent() the peer has this long to take the bytes and close its side.
