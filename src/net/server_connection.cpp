@@ -164,8 +164,11 @@ void ServerConnection::pump() {
     if (is_closing_) break;
     take_frames();
     if (is_finished_) break;
-    if (connection_->unsent_bytes() > kUnsentBytesMax) break;  // on_sent() goes on
-    if (!order_.has_startable(link_->reactor.now())) break;
+    if (connection_->unsent_bytes() > kUnsentBytesMax) {
+      is_awaiting_sent_ = true;
+      break;
+    }
+    if (!order_.has_startable(throttle_now())) break;
     if (started_count++ == kStartsPerTurnMax) {
       if (!std::exchange(is_pump_scheduled_, true)) link_->reactor.post(scheduled_pump());
       break;
@@ -188,7 +191,7 @@ void ServerConnection::start_one() {
 }
 
 void ServerConnection::on_answered(uint64_t number, RequestOrder::Leaving answer, Duration throttle) {
-  order_.on_answered(number, std::move(answer), throttle, link_->reactor.now());
+  order_.on_answered(number, std::move(answer), throttle, throttle > Duration::zero() ? link_->reactor.now() : Mono{});
   schedule_pump();
 }
 
@@ -220,7 +223,6 @@ void ServerConnection::send(env::Response response) {
     length.mutable_view()[i] = static_cast<std::byte>(bytes >> (8 * (length.size() - 1 - i)));
   }
   response.chunks.insert(response.chunks.begin(), std::move(length));
-  last_active_ = link_->reactor.now();
   counters_.bytes_out.add(bytes + static_cast<int64_t>(FrameReader::kLengthBytes));
   connection_->send(std::move(response));
 }
@@ -231,9 +233,14 @@ void ServerConnection::update_reading() {
   if (on != is_reading_) connection_->set_reading(is_reading_ = on);
 }
 
+// The clock is looked at for connections that have been throttled.
+Mono ServerConnection::throttle_now() const {
+  return order_.throttled_until() == Mono{} ? Mono{} : link_->reactor.now();
+}
+
 void ServerConnection::arm_throttle_timer() {
   auto const until = order_.throttled_until();
-  if (throttle_timer_ != env::kNoTimer || order_.is_empty() || until <= link_->reactor.now()) return;
+  if (throttle_timer_ != env::kNoTimer || order_.is_empty() || until <= throttle_now()) return;
   throttle_timer_ = link_->reactor.call_at(until, [this] {
     throttle_timer_ = env::kNoTimer;
     pump();
@@ -256,7 +263,7 @@ void ServerConnection::on_idle_timer() {
 
 void ServerConnection::on_sent() {
   last_active_ = link_->reactor.now();
-  schedule_pump();
+  if (std::exchange(is_awaiting_sent_, false)) schedule_pump();
 }
 
 void ServerConnection::on_closed(std::string const& reason) { finish(reason); }

@@ -96,6 +96,7 @@ class ServerConnection final : public env::ConnectionEvents {
   void send(env::Response response);
   void close_after_sent(std::string_view reason);
   void update_reading();
+  Mono throttle_now() const;
   void arm_throttle_timer();
   void arm_idle_timer(Mono at);
   void on_idle_timer();
@@ -122,6 +123,7 @@ class ServerConnection final : public env::ConnectionEvents {
   bool is_pumping_ = false;
   bool is_pump_scheduled_ = false;
   bool is_reading_ = false;
+  bool is_awaiting_sent_ = false;  // for more than may be unsent to leave, before another request starts
   bool is_draining_ = false;
   bool is_half_closed_ = false;
   bool is_closing_ = false;   // what was answered is still being sent
