@@ -68,6 +68,15 @@ std::string boot_text(std::string_view boot_id, std::string_view second_line = {
   return fmt::format("{}\n{}{}", boot_id, second_line, second_line.empty() ? "" : "\n");
 }
 
+// Anything but a whole file of another boot, or of this one without a failure: the note of a failure may have been
+// interrupted anywhere.
+bool may_tell_disk_failure(std::optional<std::string> const& boot, std::string_view boot_id) {
+  if (!boot) return true;
+  auto const writer = std::string_view(*boot).substr(0, boot->find('\n'));
+  if (*boot == boot_text(writer) || *boot == boot_text(writer, kRecoveringLine)) return false;
+  return writer == boot_id || *boot != boot_text(writer, kDiskFailedLine);
+}
+
 std::optional<int64_t> parse_clean_stop(std::string_view text) {
   constexpr std::string_view kKey = "\"brokerEpoch\":";
   auto const at = text.find(kKey);
@@ -167,10 +176,11 @@ Status LogDirectory::start() {
   // How the last owner ended.
   MR_TRY_ASSIGN(auto const clean_stop, read_optional(disk_, file(kCleanStopFile), kSmallFileBytesMax));
   MR_TRY_ASSIGN(auto const boot, read_optional(disk_, file(kBootFile), kSmallFileBytesMax));
-  is_cache_suspect_ = boot && *boot == boot_text(options_.boot_id, kDiskFailedLine);
+  // All else was synced before the mark of a clean stop was made.
+  is_cache_suspect_ = meta_text && !clean_stop && may_tell_disk_failure(boot, options_.boot_id);
   if (!meta_text) {
     previous_stop_ = PreviousStop::first_start;
-  } else if (clean_stop && !is_cache_suspect_) {
+  } else if (clean_stop) {
     previous_stop_ = PreviousStop::clean;
     previous_broker_epoch_ = parse_clean_stop(*clean_stop);
   } else if (boot && *boot == boot_text(options_.boot_id)) {

@@ -329,6 +329,20 @@ void BrokerRun::compare_replicas() {
   }
 }
 
+// One call fails, and with it the log directory; the process is restarted, as an operator would.
+void BrokerRun::fail_disk() {
+  if (!has_faults_) return;
+  DiskCall const calls[] = {DiskCall::sync, DiskCall::write, DiskCall::rename, DiskCall::sync_directory,
+                            DiskCall::sync_file_system};
+  auto const call = calls[random_.below(5)];
+  bool const is_in_log = (call == DiskCall::sync || call == DiskCall::write) && random_.chance(0.7);
+  broker_machine_.disk().add_fault(
+      {.call = call, .path_part = is_in_log ? ".log" : "", .skip = static_cast<int>(random_.below(10))});
+  after(std::chrono::milliseconds(200 + random_.below(1500)), [this] {
+    if (has_faults_) broker_machine_.kill(CrashKind::process);
+  });
+}
+
 // Its existence was acknowledged: from here on it must survive everything.
 bool BrokerRun::make_topic() {
   auto& machine = world_.add_machine("topic-maker");
@@ -358,14 +372,9 @@ ScenarioResult BrokerRun::go() {
   start_clients();
   after(100ms, [this] { change_something(); });
   if (plan_.has_disk_faults) {
-    after(std::chrono::milliseconds(500 + random_.below(3000)), [this] {
-      DiskCall const calls[] = {DiskCall::sync, DiskCall::write};
-      broker_machine_.disk().add_fault({.call = calls[random_.below(2)], .path_part = ".log"});
-      // The directory is offline from then on; the process is restarted, as an operator would.
-      after(2s, [this] {
-        if (has_faults_) broker_machine_.kill(CrashKind::process);
-      });
-    });
+    for (auto count = 1 + random_.below(3); count > 0; --count) {
+      after(std::chrono::milliseconds(500 + random_.below(3000)), [this] { fail_disk(); });
+    }
   }
   if (plan_.has_full_disk) {
     after(std::chrono::milliseconds(500 + random_.below(2000)), [this] {

@@ -53,6 +53,7 @@ class BrokerRun {
   void arm_crash();
   void publish(Task published = [] {});
   void change_something();
+  void fail_disk();
   void after(Duration wait, Task task);
   void shrink();
   void try_expand();

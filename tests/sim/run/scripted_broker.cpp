@@ -58,6 +58,11 @@ class Node final : public ScriptedBroker {
              [this, result] {
                if (!result->ok()) return env_.log().error("node", "open: {}", result->error().message);
                directory_ = std::move(**result);
+               directory_->set_offline_handler([this](std::string const&) {
+                 env_.control_reactor().post([this] {
+                   if (partitions_) partitions_->on_directory_offline(*directory_);
+                 });
+               });
                come_up();
              });
   }

@@ -74,7 +74,7 @@ class StorageRun final : DiskHost, Hooks {
 
   void one_life() {
     has_crashed_ = false;
-    forgets_pages_ = false;
+    forgets_pages_ = is_told_ = false;
     image_.clear_faults();
     image_.set_capacity(int64_t{1} << 40);
     auto disk = image_.attach(*this);
@@ -85,6 +85,7 @@ class StorageRun final : DiskHost, Hooks {
       DiskCall const calls[] = {DiskCall::sync, DiskCall::write, DiskCall::rename, DiskCall::sync_directory,
                                 DiskCall::sync_file_system};
       auto const call = calls[random_.below(5)];
+      is_told_ = call == DiskCall::sync_file_system;
       bool const is_in_log = random_.chance(0.5) && call != DiskCall::sync_file_system;
       forgets_pages_ = (call == DiskCall::sync || call == DiskCall::sync_file_system) && random_.chance(0.3);
       image_.add_fault({.call = call,
@@ -108,7 +109,6 @@ class StorageRun final : DiskHost, Hooks {
       ++boot_;
     }
     last_ending_ = ended;
-    was_crash_ = has_crashed_;
   }
 
   // Returns Ending::clean after an orderly stop; none: the process ends as the plan says.
@@ -132,6 +132,8 @@ class StorageRun final : DiskHost, Hooks {
     if (directory->is_offline()) {
       // From here on the page cache may hold what the disk does not, or have lost what was never synced.
       has_disk_failed_ = true;
+      must_be_noted_ = !has_crashed_;
+      was_told_ = is_told_;
       is_loss_unseen_ = is_loss_unseen_ || forgets_pages_;
       may_be_damaged_ = forgets_pages_ && has_crashed_;
     }
@@ -205,7 +207,10 @@ class StorageRun final : DiskHost, Hooks {
     // The failure is noted, unless the process ended in the middle of that.
     if (std::exchange(has_disk_failed_, false)) {
       may_count_as_lost_ = !is_clean;
-      if (stop != PreviousStop::machine_lost && !is_clean && !was_crash_) fail("the page cache is trusted after the disk had failed");
+      // The file system has told whom it failed, and that process was killed before it could begin a note of it:
+      // nothing can tell any more what the cache holds.
+      if (stop == PreviousStop::process_killed && was_told_) life_ = lives_;
+      if (stop != PreviousStop::machine_lost && !is_clean && must_be_noted_) fail("the page cache is trusted after the disk had failed");
     }
     // After a power loss the directory counts as such until a recovery has been made durable, also over kills.
     if (has_written_ && has_lost_power_ && stop != PreviousStop::machine_lost) {
@@ -463,7 +468,9 @@ class StorageRun final : DiskHost, Hooks {
   bool forgets_pages_ = false;    // a failing sync of this life takes its pages out of the cache
   bool has_disk_failed_ = false;  // and no later life has opened the directory yet
   bool may_be_damaged_ = false;   // pages went, and the process ended before it could note that
-  bool was_crash_ = false;        // the last life ended in the middle of a disk call
+  bool is_told_ = false;          // the fault of this life is one of a whole file system
+  bool was_told_ = false;         // and so was the failure
+  bool must_be_noted_ = false;    // and its process did not end in the middle of that
   Ending last_ending_ = Ending::none;
 
   std::vector<Written> log_;                              // what the log holds, as far as every call returned
