@@ -36,5 +36,8 @@ void handle_allocate_producer_ids(ContextPtr context);
 void handle_describe_producers(ContextPtr context);
 void handle_describe_topic_partitions(ContextPtr context);
 void handle_describe_configs(ContextPtr context);
+void handle_alter_configs(ContextPtr context);
+void handle_incremental_alter_configs(ContextPtr context);
+void handle_list_config_resources(ContextPtr context);
 
 }  // namespace millrace::broker

@@ -27,8 +27,10 @@ constexpr Route kRoutes[] = {
     {ApiKey::init_producer_id, handle_init_producer_id},
     {ApiKey::offset_for_leader_epoch, handle_offset_for_leader_epoch},
     {ApiKey::describe_configs, handle_describe_configs},
+    {ApiKey::alter_configs, handle_alter_configs},
     {ApiKey::create_partitions, handle_create_partitions},
     {ApiKey::delete_groups, handle_delete_groups},
+    {ApiKey::incremental_alter_configs, handle_incremental_alter_configs},
     {ApiKey::offset_delete, handle_offset_delete},
     {ApiKey::describe_quorum, handle_describe_quorum},
     {ApiKey::update_features, handle_update_features},
@@ -38,6 +40,7 @@ constexpr Route kRoutes[] = {
     {ApiKey::describe_producers, handle_describe_producers},
     {ApiKey::unregister_broker, handle_unregister_broker},
     {ApiKey::allocate_producer_ids, handle_allocate_producer_ids},
+    {ApiKey::list_config_resources, handle_list_config_resources},
     {ApiKey::describe_topic_partitions, handle_describe_topic_partitions},
 };
 

@@ -33,13 +33,17 @@ class SpdLogger final : public Logger {
     logger_.set_pattern("%Y-%m-%d %H:%M:%S.%e %v");
     logger_.flush_on(spdlog::level::info);
   }
-  bool is_enabled(LogLevel level) const override { return level >= level_; }
+  bool is_enabled(LogLevel level) const override { return level >= level_.load(std::memory_order_relaxed); }
+  void set_level(LogLevel level) override {
+    level_.store(level, std::memory_order_relaxed);
+    logger_.set_level(to_spdlog(level));
+  }
   void write(LogLevel level, std::string_view area, std::string_view message) override {
     if (is_enabled(level)) logger_.log(to_spdlog(level), "{:<5} [{}] {}", level_name(level), area, safe_text(message, kMessageBytesMax));
   }
 
  private:
-  LogLevel const level_;
+  std::atomic<LogLevel> level_;
   spdlog::logger logger_;
 };
 

@@ -10,6 +10,7 @@ namespace millrace::runtime {
 PartitionManager::PartitionManager(env::Env& env, RunLists& run_lists, std::vector<storage::LogDirectory*> directories,
                                    PartitionManagerOptions options)
     : env_(env), run_lists_(run_lists), directories_(std::move(directories)), options_(std::move(options)),
+      topic_defaults_(options_.topic_defaults),
       cleaner_(env, run_lists, [this] { return all(); }, options_.cleaner),
       random_(env.random("partition manager")) {}
 
@@ -85,6 +86,7 @@ void PartitionManager::on_directory_offline(storage::LogDirectory& directory) {
 
 void PartitionManager::on_publication(metadata::Publication const& publication) {
   auto const& image = *publication.after;
+  bool const has_new_defaults = update_topic_defaults(publication);
   for (auto const& [id, topic] : publication.delta.topics) {
     if (topic.is_deleted) {
       for (auto const index : topic.partitions) remove({id, index});
@@ -106,13 +108,17 @@ void PartitionManager::on_publication(metadata::Publication const& publication) 
   for (auto const& resource : publication.delta.configs) {
     if (resource.type == metadata::ConfigResourceType::topic) reconfigure(image, resource.name);
   }
+  // What the first one brings was made with the defaults that it brings.
+  if (has_new_defaults && !is_first_publication_) {
+    image.topics.for_each([&](std::string const& name, metadata::TopicImagePtr const&) { reconfigure(image, name); });
+  }
   if (std::exchange(is_first_publication_, false)) set_strays_aside(image);
   open_next();
 }
 
 void PartitionManager::add(TopicIdPartition const& id, std::string const& topic,
                            metadata::PartitionImage const& partition, metadata::Image const& image) {
-  auto config = resolve_topic_config(options_.topic_defaults,
+  auto config = resolve_topic_config(topic_defaults_,
                                      image.find_configs(metadata::ConfigResourceType::topic, topic));
   auto driver = std::make_shared<PartitionDriver>(env_, PartitionIdentity{id, {topic, id.partition}, fmt::format("{}-{}", topic, id.partition)}, std::move(config));
   {
@@ -303,10 +309,21 @@ void PartitionManager::when_all_open(Task task) {
   when_all_open_.push_back(std::move(task));
 }
 
+// Broker keys that were set in the cluster go before those of the node's file.
+bool PartitionManager::update_topic_defaults(metadata::Publication const& publication) {
+  auto const is_ours = [this](metadata::ConfigResource const& resource) {
+    return resource.type == metadata::ConfigResourceType::broker &&
+           (resource.name.empty() || resource.name == fmt::format("{}", options_.node_id));
+  };
+  if (!std::ranges::any_of(publication.delta.configs, is_ours)) return false;
+  topic_defaults_ = topic_defaults_with_cluster_configs(options_.topic_defaults, *publication.after, options_.node_id);
+  return true;
+}
+
 void PartitionManager::reconfigure(metadata::Image const& image, std::string const& topic) {
   auto const* topic_image = image.find_topic(topic);
   if (topic_image == nullptr) return;
-  auto const config = resolve_topic_config(options_.topic_defaults,
+  auto const config = resolve_topic_config(topic_defaults_,
                                            image.find_configs(metadata::ConfigResourceType::topic, topic));
   topic_image->partitions.for_each([&](int32_t index, metadata::PartitionImagePtr const&) {
     if (auto const driver = find({topic_image->id, index})) driver->set_config(config, run_lists_.control());

@@ -2,6 +2,9 @@
 
 #include <charconv>
 
+#include "millrace/metadata/config_entries.h"
+#include "millrace/metadata/topic_config.h"
+
 namespace millrace::runtime {
 namespace {
 
@@ -26,6 +29,12 @@ bool has_word(std::string_view list, std::string_view word) {
     list.remove_prefix(comma + 1);
   }
   return false;
+}
+
+// Values are stored as they came, with blanks and signs that were allowed.
+void apply_as_checked(TopicConfig& config, std::string_view key, std::string_view value) {
+  auto const* setting = metadata::find_topic_setting(key);
+  if (setting != nullptr) apply_topic_setting(config, key, metadata::canonical_value(setting->type, value));
 }
 
 }  // namespace
@@ -96,10 +105,26 @@ void finish_topic_config(TopicConfig& config) {
   }
 }
 
+TopicConfig topic_defaults_with_cluster_configs(TopicConfig const& of_file, metadata::Image const& image, BrokerId node) {
+  auto out = of_file;
+  for (auto const& setting : metadata::topic_settings()) {
+    auto const effective = metadata::effective_topic_config(image, node, {}, "", setting);
+    bool const is_of_cluster = effective.source == metadata::ConfigSource::dynamic_broker ||
+                               effective.source == metadata::ConfigSource::dynamic_default_broker;
+    if (is_of_cluster) apply_as_checked(out, setting.name, effective.value);
+  }
+  constexpr std::string_view kProducerExpiry = "producer.id.expiration.ms";
+  for (auto const& name : {std::string(), fmt::format("{}", node)}) {
+    auto const* value = image.find_config(metadata::ConfigResourceType::broker, name, kProducerExpiry);
+    if (value != nullptr) set_number(out.log.producer_expiry_ms, metadata::canonical_value(SettingType::int64, *value));
+  }
+  return out;
+}
+
 TopicConfigPtr resolve_topic_config(TopicConfig const& defaults, metadata::ConfigMap const* settings) {
   auto config = std::make_shared<TopicConfig>(defaults);
   if (settings != nullptr) {
-    settings->for_each([&](std::string const& key, std::string const& value) { apply_topic_setting(*config, key, value); });
+    settings->for_each([&](std::string const& key, std::string const& value) { apply_as_checked(*config, key, value); });
   }
   finish_topic_config(*config);
   return config;

@@ -207,6 +207,7 @@ Result<broker::LocalNodeOptions> compose_node(Configuration const& configuration
   out.controller.controller.min_isr = narrow<int32_t>(integer("min.insync.replicas"));
   out.controller.controller.broker_session = from_ms(integer("broker.session.timeout.ms"));
   out.controller.controller.statics = statics;
+  out.controller.controller.settings = out.config.settings;
   out.controller.snapshot_interval_bytes = integer("metadata.log.max.record.bytes.between.snapshots");
   out.has_static_voters = !plan.voters.empty();
   out.stop_wait = from_ms(integer("millrace.stop.timeout.ms"));

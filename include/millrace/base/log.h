@@ -12,6 +12,7 @@ class Logger {
  public:
   virtual ~Logger() = default;
   virtual bool is_enabled(LogLevel level) const = 0;
+  virtual void set_level(LogLevel) {}  // from now on, any thread; a sink of tests may take everything
   virtual void write(LogLevel level, std::string_view area, std::string_view message) = 0;  // any thread
   static Logger& none();                                                                    // drops everything
 

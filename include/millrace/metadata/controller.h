@@ -22,6 +22,7 @@ struct ControllerConfig {
   int32_t min_isr = 1;                     // min.insync.replicas of the node's file; recorded at bootstrap
   Duration broker_session = 9s;            // broker.session.timeout.ms
   StaticConfigs statics;
+  std::shared_ptr<BrokerSettings const> settings = std::make_shared<BrokerSettings const>();  // keys of brokers
 };
 
 struct Decision {
@@ -60,6 +61,9 @@ class Controller {
   Decision decide(Image const& tip, AllocateProducerIds const& request, Mono now);
   Decision decide(Image const& tip, UpdateFeatures const& request, Mono now);
   Decision decide(Image const& tip, CreateInternalTopic const& request, Mono now);
+  Decision decide(Image const& tip, AlterConfigs const& request, Mono now);
+  ApiError alter_configs(Image const& tip, AlterConfigs const& request, ConfigResourceChange const& change,
+                         RecordList& out) const;
   TopicCreated create_topic(Image const& tip, TopicCreation const& topic, RecordList& out);
 
   ControllerConfig config_;

@@ -169,13 +169,37 @@ struct UpdateFeaturesAnswer {
   std::vector<std::pair<std::string, ApiError>> features;
 };
 
+// ---- Configuration
+
+// Numbers of IncrementalAlterConfigs.
+enum class ConfigOperation : int8_t { set = 0, remove = 1, append = 2, subtract = 3 };
+struct ConfigChange {
+  std::string key;
+  ConfigOperation operation = ConfigOperation::set;
+  std::string value;  // meaningless for `remove`
+};
+struct ConfigResourceChange {
+  ConfigResource resource;
+  std::vector<ConfigChange> changes;  // keys are unique
+};
+struct AlterConfigs {
+  std::vector<ConfigResourceChange> resources;  // unique
+  bool replaces_all = false;  // what a resource has and is not set anew is removed
+  bool validate_only = false;
+};
+struct AlterConfigsAnswer {
+  ApiError error;
+  std::vector<std::pair<ConfigResource, ApiError>> resources;  // in the order of the request
+};
+
 using ControllerRequest = std::variant<CreateTopics, DeleteTopics, CreatePartitions, RegisterBroker, BrokerHeartbeat,
                                        UnregisterBroker, RegisterController, AllocateProducerIds, UpdateFeatures,
-                                       CreateInternalTopic>;
+                                       CreateInternalTopic, AlterConfigs>;
 // The alternative of the same position as the request's.
 using ControllerAnswer = std::variant<CreateTopicsAnswer, DeleteTopicsAnswer, CreatePartitionsAnswer, RegisterBrokerAnswer,
                                       BrokerHeartbeatAnswer, UnregisterBrokerAnswer, RegisterControllerAnswer,
-                                      AllocateProducerIdsAnswer, UpdateFeaturesAnswer, CreateInternalTopicAnswer>;
+                                      AllocateProducerIdsAnswer, UpdateFeaturesAnswer, CreateInternalTopicAnswer,
+                                      AlterConfigsAnswer>;
 static_assert(std::variant_size_v<ControllerRequest> == std::variant_size_v<ControllerAnswer>);
 
 // The answer to `request` that carries nothing but `error`.

@@ -78,6 +78,7 @@ class PartitionManager {
   void open_next();
   void on_recovered();
   void on_opened(Opening opening, Result<std::shared_ptr<storage::PartitionLog>> log);
+  bool update_topic_defaults(metadata::Publication const& publication);  // false: they are as before
   void reconfigure(metadata::Image const& image, std::string const& topic);
   void arm_flush(storage::LogDirectory& directory, Mono when);
   void arm_space_check();
@@ -95,6 +96,7 @@ class PartitionManager {
   RunLists& run_lists_;
   std::vector<storage::LogDirectory*> const directories_;
   PartitionManagerOptions const options_;
+  TopicConfig topic_defaults_;                       // with what was set in the cluster
 
   mutable std::shared_mutex table_mutex_;
   std::unordered_map<TopicIdPartition, std::shared_ptr<PartitionDriver>> table_;

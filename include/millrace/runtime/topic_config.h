@@ -45,6 +45,9 @@ bool apply_topic_setting(TopicConfig& config, std::string_view key, std::string_
 // Sets what follows from other fields; after the last apply_topic_setting().
 void finish_topic_config(TopicConfig& config);
 
+// `of_file` with the broker keys that were set in the cluster for `node` or for all.
+TopicConfig topic_defaults_with_cluster_configs(TopicConfig const& of_file, metadata::Image const& image, BrokerId node);
+
 TopicConfigPtr resolve_topic_config(TopicConfig const& defaults, metadata::ConfigMap const* settings);
 
 }  // namespace millrace::runtime
