@@ -175,7 +175,8 @@ metadata::ConfigResourceChange to_change(RequestedResource const& resource) {
 void alter_configs(ContextPtr context, RequestedChanges changes,
                    Callback<void(RequestContext&, std::vector<ApiError> const&)> done) {
   auto const& config = context->services().config;
-  metadata::ConfigContext const configs{context->image(), config.node_id, config.statics, *config.settings};
+  auto const statics = config.statics->get();
+  metadata::ConfigContext const configs{context->image(), config.node_id, *statics, *config.settings};
   std::vector<ApiError> errors(changes.resources.size());
   std::vector<size_t> forwarded;
   metadata::AlterConfigs to_controller;

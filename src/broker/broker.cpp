@@ -12,11 +12,12 @@ Broker::Broker(env::Env& env, NodeConfig config, runtime::RunLists& run_lists, r
                runtime::ControllerClient& controller, ImagePtr first_image)
     : config_(std::move(config)),
       fetch_sessions_(std::make_unique<FetchSessions>(static_cast<size_t>(config_.fetch_session_count_max), env.random("fetch sessions"))),
+      quotas_(config_.quota_windows),
       groups_(std::make_unique<runtime::GroupCoordinators>(
           env, run_lists, partitions, config_.node_id,
           runtime::CoordinatorOptions{config_.groups, config_.offsets_commit_timeout})),
       services_{env,        config_,          RoutingTable::product(), run_lists, partitions,
-                controller, *fetch_sessions_, *groups_} {
+                controller, *fetch_sessions_, *groups_, quotas_} {
   for (size_t i = 0; i <= env.reactor_count(); ++i) {
     auto& reactor = i < env.reactor_count() ? env.reactor(i) : env.control_reactor();
     threads_.push_back(std::make_unique<ThreadState>(reactor, run_lists.of(reactor), first_image));

@@ -1,7 +1,5 @@
 #include "millrace/broker/context.h"
 
-#include "millrace/metadata/broker_settings.h"
-
 namespace millrace::broker {
 namespace {
 
@@ -10,10 +8,6 @@ constexpr size_t kArenaBytesPerFrameByte = 32;
 constexpr size_t kArenaBytesMin = 1024 * 1024;  // answers are made in it too
 
 }  // namespace
-
-std::shared_ptr<metadata::BrokerSettings const> NodeConfig::no_settings() {
-  return std::make_shared<metadata::BrokerSettings const>();
-}
 
 RequestContext::RequestContext(Services& services, ThreadState& thread, std::shared_ptr<net::ConnectionInfo> connection,
                                SharedBytes frame, Mono arrived, std::unique_ptr<net::Answer> answer)

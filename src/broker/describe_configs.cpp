@@ -123,7 +123,8 @@ void handle_describe_configs(ContextPtr context) {
   Request request;
   if (!context->decode(request)) return;
   auto const& config = context->services().config;
-  metadata::ConfigContext const configs{context->image(), config.node_id, config.statics, *config.settings};
+  auto const statics = config.statics->get();
+  metadata::ConfigContext const configs{context->image(), config.node_id, *statics, *config.settings};
   std::vector<Described> described;
   for (auto const& resource : request.resources) {
     described.push_back(describe(*context, configs, resource));

@@ -75,6 +75,7 @@ class FetchJob : public std::enable_shared_from_this<FetchJob> {
   void on_read();
   void park();
   void reply_error(ErrorCode error);
+  bool throttle();
   void finish();
   void fill(Part& part, FetchResponse::PartitionData& out);
 
@@ -111,6 +112,11 @@ void FetchJob::start() {
            : request_.isolation_level == 1 ? ReadLimit::last_stable
                                            : ReadLimit::high_watermark;
   bytes_max_ = std::min(request_.max_bytes, context().services().config.fetch_bytes_max);
+  if (!is_follower()) {
+    auto const& quotas = context().services().quotas;
+    bytes_max_ = std::min(bytes_max_, quotas.bytes_max(context().image(), context().user(), context().client_id(),
+                                                       metadata::kConsumerByteRate));
+  }
   bytes_min_ = std::min<int64_t>(request_.min_bytes, bytes_max_);
   deadline_ = context().arrived() + from_ms(request_.max_wait_ms);
   if (context().version() >= kFirstVersionWithSessions) {
@@ -459,7 +465,28 @@ void FetchJob::fill(Part& part, FetchResponse::PartitionData& out) {
   slots_.push_back(std::move(*part.records));
 }
 
+// A consumer above its quota gets nothing but the time that it has to wait: what was read is read again.
+bool FetchJob::throttle() {
+  if (is_follower()) return false;
+  auto& quotas = context().services().quotas;
+  auto const& image = context().image();
+  auto const now = reactor().now();
+  auto const wait =
+      quotas.record(image, context().user(), context().client_id(), metadata::kConsumerByteRate, bytes_read_, now);
+  if (wait <= Duration::zero()) return false;
+  quotas.unrecord(image, context().user(), context().client_id(), metadata::kConsumerByteRate, bytes_read_, now);
+  FetchResponse response;
+  if (is_incremental()) {
+    response.error_code = context().services().fetch_sessions.check_answer(session_id_, session_epoch_);
+    if (response.error_code == ErrorCode::none) response.session_id = session_id_;
+  }
+  response.throttle_time_ms = static_cast<int32_t>(std::min<int64_t>(to_ms(wait), INT32_MAX));
+  context().reply(response, wait);
+  return true;
+}
+
 void FetchJob::finish() {
+  if (throttle()) return;
   auto& sessions = context().services().fetch_sessions;
   auto& arena = context().arena();
   // Kafka answers those first that it asked a log about.

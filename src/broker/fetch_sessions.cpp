@@ -123,6 +123,13 @@ ErrorCode FetchSessions::answer(int32_t id, int32_t epoch, std::vector<Answered>
   return ErrorCode::none;
 }
 
+ErrorCode FetchSessions::check_answer(int32_t id, int32_t epoch) const {
+  std::lock_guard lock(mutex_);
+  auto const found = sessions_.find(id);
+  bool const is_late = found != sessions_.end() && found->second.epoch_ != next_epoch(epoch);
+  return is_late ? ErrorCode::invalid_fetch_session_epoch : ErrorCode::none;
+}
+
 size_t FetchSessions::session_count() const {
   std::lock_guard lock(mutex_);
   return sessions_.size();

@@ -39,5 +39,26 @@ void handle_describe_configs(ContextPtr context);
 void handle_alter_configs(ContextPtr context);
 void handle_incremental_alter_configs(ContextPtr context);
 void handle_list_config_resources(ContextPtr context);
+void handle_alter_client_quotas(ContextPtr context);
+void handle_describe_client_quotas(ContextPtr context);
+void handle_describe_user_scram_credentials(ContextPtr context);
+void handle_describe_log_dirs(ContextPtr context);
+void handle_alter_replica_log_dirs(ContextPtr context);
+void handle_elect_leaders(ContextPtr context);
+void handle_alter_partition_reassignments(ContextPtr context);
+void handle_list_partition_reassignments(ContextPtr context);
+void handle_add_raft_voter(ContextPtr context);
+void handle_remove_raft_voter(ContextPtr context);
+void handle_describe_acls(ContextPtr context);
+void handle_create_acls(ContextPtr context);
+void handle_delete_acls(ContextPtr context);
+void handle_create_delegation_token(ContextPtr context);
+void handle_renew_delegation_token(ContextPtr context);
+void handle_expire_delegation_token(ContextPtr context);
+void handle_describe_delegation_token(ContextPtr context);
+void handle_sasl_handshake(ContextPtr context);
+void handle_sasl_authenticate(ContextPtr context);
+void handle_get_telemetry_subscriptions(ContextPtr context);
+void handle_push_telemetry(ContextPtr context);
 
 }  // namespace millrace::broker

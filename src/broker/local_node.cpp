@@ -259,6 +259,37 @@ void LocalNode::finish_stop(Status status) {
   std::move(stopped_)(std::move(status));
 }
 
+std::vector<std::string> LocalNode::reload(LocalNodeOptions const& options) {
+  if (phase_ != Phase::serving) return {};
+  auto const& settings = *options_.config.settings;
+  auto const before = options_.config.statics->get();
+  auto const after = options.config.statics->get();
+  auto merged = *before;
+  std::vector<std::string> fixed;
+  std::set<std::string> names;
+  for (auto const* set : {before.get(), after.get()}) {
+    for (auto const& [name, value] : *set) names.insert(name);
+  }
+  for (auto const& name : names) {
+    auto const old = before->find(name);
+    auto const fresh = after->find(name);
+    bool const is_same = (old == before->end()) == (fresh == after->end()) && (old == before->end() || old->second == fresh->second);
+    if (is_same) continue;
+    auto const* setting = settings.find(name);
+    if (setting == nullptr || setting->update_mode != metadata::UpdateMode::cluster_wide) {
+      fixed.push_back(name);
+    } else if (fresh == after->end()) {
+      merged.erase(name);
+    } else {
+      merged[name] = fresh->second;
+    }
+  }
+  options_.config.statics->set(merged);
+  controller_->set_statics(std::move(merged));
+  partitions_->set_topic_defaults(options.partitions.topic_defaults);
+  return fixed;
+}
+
 // ---- questions
 
 net::NetStats LocalNode::net_stats() const { return phase_ >= Phase::loading ? net_->stats() : net::NetStats{}; }

@@ -420,14 +420,18 @@ void ProduceJob::finish() {
       }
     }
   }
+  auto const wait = context().services().quotas.record(context().image(), context().user(), context().client_id(),
+                                                       metadata::kProducerByteRate,
+                                                       static_cast<int64_t>(context().frame().size()), reactor().now());
   if (request_.acks == 0) {
     if (has_error) context().close("a Produce with acks=0 failed");
-    else context().reply_nothing();
+    else context().reply_nothing(wait);
     return;
   }
+  response.throttle_time_ms = static_cast<int32_t>(std::min<int64_t>(to_ms(wait), INT32_MAX));
   response.responses = topics.finish();
   response.node_endpoints = endpoints.finish();
-  context().reply(response);
+  context().reply(response, wait);
 }
 
 }  // namespace

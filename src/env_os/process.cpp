@@ -4,7 +4,13 @@
 #include <pthread.h>
 #include <signal.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/un.h>
 #include <unistd.h>
+
+#include <cstddef>
+#include <cstdlib>
+#include <cstring>
 
 namespace millrace::env_os {
 
@@ -40,6 +46,20 @@ std::optional<int> take_stop_signal() {
 }
 
 void raise_stop_signal() { ::kill(::getpid(), SIGTERM); }
+
+void notify_service_manager(std::string_view state) {
+  auto const* path = std::getenv("NOTIFY_SOCKET");
+  sockaddr_un address{};
+  if (path == nullptr || (path[0] != '/' && path[0] != '@') || std::strlen(path) >= sizeof address.sun_path) return;
+  address.sun_family = AF_UNIX;
+  std::memcpy(address.sun_path, path, std::strlen(path));
+  if (path[0] == '@') address.sun_path[0] = '\0';  // an abstract name
+  auto const length = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + std::strlen(path));
+  auto const socket = ::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+  if (socket < 0) return;
+  ::sendto(socket, state.data(), state.size(), MSG_NOSIGNAL, reinterpret_cast<sockaddr const*>(&address), length);
+  ::close(socket);
+}
 
 void raise_descriptor_limit() {
   rlimit limit{};

@@ -22,6 +22,7 @@ ControllerAnswer error_answer(ControllerRequest const& request, ApiError error) 
         else if constexpr (std::is_same_v<R, AllocateProducerIds>) return with_error(AllocateProducerIdsAnswer{});
         else if constexpr (std::is_same_v<R, CreateInternalTopic>) return with_error(CreateInternalTopicAnswer{});
         else if constexpr (std::is_same_v<R, AlterConfigs>) return with_error(AlterConfigsAnswer{});
+        else if constexpr (std::is_same_v<R, AlterClientQuotas>) return with_error(AlterClientQuotasAnswer{});
         else return with_error(UpdateFeaturesAnswer{});
       },
       request);

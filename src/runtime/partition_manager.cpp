@@ -10,6 +10,7 @@ namespace millrace::runtime {
 PartitionManager::PartitionManager(env::Env& env, RunLists& run_lists, std::vector<storage::LogDirectory*> directories,
                                    PartitionManagerOptions options)
     : env_(env), run_lists_(run_lists), directories_(std::move(directories)), options_(std::move(options)),
+      file_topic_defaults_(options_.topic_defaults),
       topic_defaults_(options_.topic_defaults),
       cleaner_(env, run_lists, [this] { return all(); }, options_.cleaner),
       random_(env.random("partition manager")) {}
@@ -86,6 +87,7 @@ void PartitionManager::on_directory_offline(storage::LogDirectory& directory) {
 
 void PartitionManager::on_publication(metadata::Publication const& publication) {
   auto const& image = *publication.after;
+  image_ = publication.after;
   bool const has_new_defaults = update_topic_defaults(publication);
   for (auto const& [id, topic] : publication.delta.topics) {
     if (topic.is_deleted) {
@@ -109,9 +111,7 @@ void PartitionManager::on_publication(metadata::Publication const& publication) 
     if (resource.type == metadata::ConfigResourceType::topic) reconfigure(image, resource.name);
   }
   // What the first one brings was made with the defaults that it brings.
-  if (has_new_defaults && !is_first_publication_) {
-    image.topics.for_each([&](std::string const& name, metadata::TopicImagePtr const&) { reconfigure(image, name); });
-  }
+  if (has_new_defaults && !is_first_publication_) reconfigure_all();
   if (std::exchange(is_first_publication_, false)) set_strays_aside(image);
   open_next();
 }
@@ -316,8 +316,20 @@ bool PartitionManager::update_topic_defaults(metadata::Publication const& public
            (resource.name.empty() || resource.name == fmt::format("{}", options_.node_id));
   };
   if (!std::ranges::any_of(publication.delta.configs, is_ours)) return false;
-  topic_defaults_ = topic_defaults_with_cluster_configs(options_.topic_defaults, *publication.after, options_.node_id);
+  topic_defaults_ = topic_defaults_with_cluster_configs(file_topic_defaults_, *publication.after, options_.node_id);
   return true;
+}
+
+void PartitionManager::set_topic_defaults(TopicConfig of_file) {
+  file_topic_defaults_ = std::move(of_file);
+  topic_defaults_ = file_topic_defaults_;
+  if (image_ == nullptr) return;
+  topic_defaults_ = topic_defaults_with_cluster_configs(file_topic_defaults_, *image_, options_.node_id);
+  reconfigure_all();
+}
+
+void PartitionManager::reconfigure_all() {
+  image_->topics.for_each([&](std::string const& name, metadata::TopicImagePtr const&) { reconfigure(*image_, name); });
 }
 
 void PartitionManager::reconfigure(metadata::Image const& image, std::string const& topic) {

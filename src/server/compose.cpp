@@ -156,8 +156,10 @@ Result<broker::LocalNodeOptions> compose_node(Configuration const& configuration
 
   auto const statics = statics_of(configuration);
   out.config.node_id = plan.node_id;
-  out.config.statics = with_derived(statics, plan);
+  out.config.statics = std::make_shared<metadata::LiveStatics>(with_derived(statics, plan));
   out.config.settings = broker_settings();
+  out.config.quota_windows = {narrow<int32_t>(integer("quota.window.num")),
+                              std::chrono::seconds(integer("quota.window.size.seconds"))};
   out.config.rack = configuration.text_or_empty("broker.rack");
   out.config.request_bytes_max = integer("socket.request.max.bytes");
   out.config.fetch_bytes_max = narrow<int32_t>(integer("fetch.max.bytes"));

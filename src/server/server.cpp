@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <csignal>
 #include <cstdio>
 #include <cstring>
 #include <future>
@@ -83,6 +84,7 @@ class Server {
     auto give_up_at = std::chrono::steady_clock::time_point::max();
     while (ready.wait_for(kStartSignalCheck) != std::future_status::ready) {
       auto const signal = env_os::take_stop_signal();
+      if (signal && *signal == SIGHUP) continue;  // the file was read a moment ago
       if (signal && early_signal_) return stopped_by(*signal);
       if (signal) {
         early_signal_ = signal;
@@ -102,6 +104,15 @@ class Server {
     if (future.wait_for(kStopLimit) != std::future_status::ready) {
       return Error{ErrorKind::io, "stopping takes too long; the process ends without its last syncs"};
     }
+    return future.get();
+  }
+
+  // The keys that differ and cannot be taken over.
+  std::vector<std::string> reload(broker::LocalNodeOptions options) {
+    auto done = std::make_shared<std::promise<std::vector<std::string>>>();
+    auto future = done->get_future();
+    env_->control_reactor().post(
+        [this, done, options = std::move(options)] { done->set_value(node_->reload(options)); });
     return future.get();
   }
 
@@ -135,6 +146,22 @@ admin::AdminOptions admin_options(Configuration const& configuration) {
           .stuck_after = from_ms(configuration.integer("millrace.group.stuck.ms")),
           .group_partitions_max = static_cast<size_t>(configuration.integer("millrace.metrics.group.partitions.max")),
           .topics_max = static_cast<size_t>(configuration.integer("millrace.metrics.topics.max"))};
+}
+
+// Reads the file again. A bad one changes nothing.
+void reload(Server& server, ServeOptions const& options) {
+  auto& log = server.log();
+  auto const configuration = load_configuration(options.config_file, options.overrides);
+  if (!configuration) return log.error("configuration", "not read again: {}", configuration.error().message);
+  auto const plan = plan_node(*configuration);
+  if (!plan) return log.error("configuration", "not read again: {}", plan.error().message);
+  auto node_options = compose_node(*configuration, *plan);
+  if (!node_options) return log.error("configuration", "not read again: {}", node_options.error().message);
+  log.set_level(level_of(configuration->text_or_empty("millrace.log.level")));
+  for (auto const& key : server.reload(*std::move(node_options))) {
+    if (key != "millrace.log.level") log.warn("configuration", "{} has changed and counts from the next start on", key);
+  }
+  log.info("configuration", "read again");
 }
 
 }  // namespace
@@ -185,7 +212,15 @@ int serve(ServeOptions const& options) {
     return kExitFailed;
   }
   log_start(server, *node_options);
-  auto const signal = server.early_signal() ? *server.early_signal() : env_os::wait_for_stop_signal();
+  auto signal = server.early_signal().value_or(0);
+  if (signal == 0) {
+    env_os::notify_service_manager("READY=1");
+    for (signal = env_os::wait_for_stop_signal(); signal == SIGHUP && !server.has_failed();) {
+      reload(server, options);
+      signal = env_os::wait_for_stop_signal();
+    }
+  }
+  env_os::notify_service_manager("STOPPING=1");
   if (server.has_failed()) return kExitFailed;
   server.log().info("node", "stopping on signal {}", signal);
   auto const stopped = server.stop();

@@ -44,6 +44,7 @@ class Broker final : public net::Handler {
 
   NodeConfig const config_;
   std::unique_ptr<FetchSessions> fetch_sessions_;
+  ClientQuotas quotas_;
   std::unique_ptr<runtime::GroupCoordinators> groups_;
   Services services_;
   std::vector<std::unique_ptr<ThreadState>> threads_;

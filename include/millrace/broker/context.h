@@ -12,6 +12,7 @@
 #include "millrace/base/ids.h"
 #include "millrace/base/log.h"
 #include "millrace/base/time.h"
+#include "millrace/broker/client_quotas.h"
 #include "millrace/broker/deadlines.h"
 #include "millrace/broker/request_counters.h"
 #include "millrace/bytes/arena.h"
@@ -20,12 +21,12 @@
 #include "millrace/coordinator/types.h"
 #include "millrace/env/env.h"
 #include "millrace/env/response.h"
+#include "millrace/metadata/broker_settings.h"
 #include "millrace/net/handler.h"
 #include "millrace/protocol/message.h"
 
 namespace millrace::metadata {
 class Image;
-struct BrokerSettings;
 }
 namespace millrace::runtime {
 class PartitionManager;
@@ -70,10 +71,10 @@ struct NodeConfig {
   bool validates_records = true;                  // millrace.produce.validation: records, not header
   coordinator::GroupConfig groups;
   Duration offsets_commit_timeout = 5s;           // offsets.commit.timeout.ms
-  std::map<std::string, std::string, std::less<>> statics;            // the keys that were set in the node's file
-  std::shared_ptr<metadata::BrokerSettings const> settings = no_settings();  // the keys that there are
-
-  static std::shared_ptr<metadata::BrokerSettings const> no_settings();
+  QuotaWindows quota_windows;                     // quota.window.num, quota.window.size.seconds
+  // The keys that were set in the node's file, and those that there are.
+  std::shared_ptr<metadata::LiveStatics> statics = std::make_shared<metadata::LiveStatics>(metadata::StaticConfigs());
+  std::shared_ptr<metadata::BrokerSettings const> settings = std::make_shared<metadata::BrokerSettings const>();
 };
 
 struct ConnectionState;
@@ -108,6 +109,7 @@ struct Services {
   runtime::ControllerClient& controller;  // where changes of metadata go; a plain call when it is this process
   FetchSessions& fetch_sessions;
   runtime::GroupCoordinators& groups;
+  ClientQuotas& quotas;
   Logger& log() const { return env.log(); }
 };
 
@@ -134,6 +136,9 @@ class RequestContext {
 
   protocol::RequestHeader const& header() const { return header_; }
   int16_t version() const { return header_.request_api_version; }
+  // Whom quotas hold for.
+  Str user() const { return "ANONYMOUS"; }
+  Str client_id() const { return header_.client_id.value_or(""); }
   Services& services() { return services_; }
   ThreadState& thread() { return thread_; }
   net::ConnectionInfo& connection() { return *connection_; }

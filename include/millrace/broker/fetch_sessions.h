@@ -96,6 +96,9 @@ class FetchSessions {
   // invalid_fetch_session_epoch: another fetch of the session came in between.
   ErrorCode answer(int32_t id, int32_t epoch, std::vector<Answered> const& answered, std::vector<bool>& is_told);
 
+  // The same for an answer that tells nothing, and so changes nothing that is remembered.
+  ErrorCode check_answer(int32_t id, int32_t epoch) const;
+
   size_t session_count() const;
   size_t partition_count() const;
 

@@ -62,6 +62,10 @@ class LocalNode {
   // under way ends first.
   void stop(Callback<void(Status)> done);
 
+  // The node's file was read again: takes over the keys that can change while the node runs, and names the others that
+  // differ. On the control reactor, while it serves.
+  std::vector<std::string> reload(LocalNodeOptions const& options);
+
   // Any thread.
   Phase phase() const { return phase_.load(); }
   net::NetStats net_stats() const;

@@ -1,6 +1,7 @@
 // What concerns the whole process. Called by main before any thread exists.
 #pragma once
 #include <optional>
+#include <string_view>
 
 namespace millrace::env_os {
 
@@ -12,6 +13,9 @@ int wait_for_stop_signal();
 std::optional<int> take_stop_signal();
 // As if one of them had come. Any thread.
 void raise_stop_signal();
+
+// Tells a service manager that started this process and asked for it (NOTIFY_SOCKET), as sd_notify(3): "READY=1".
+void notify_service_manager(std::string_view state);
 
 // As many descriptors as the process may have.
 void raise_descriptor_limit();

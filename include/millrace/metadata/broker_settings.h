@@ -3,6 +3,8 @@
 #pragma once
 #include <functional>
 #include <map>
+#include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -35,5 +37,23 @@ struct BrokerSettings {
 
 // The broker keys that were set in the node's file, by Kafka's name.
 using StaticConfigs = std::map<std::string, std::string, std::less<>>;
+
+// The same while the file may be read again. Any thread.
+class LiveStatics {
+ public:
+  explicit LiveStatics(StaticConfigs first) : now_(std::make_shared<StaticConfigs const>(std::move(first))) {}
+  std::shared_ptr<StaticConfigs const> get() const {
+    std::lock_guard lock(mutex_);
+    return now_;
+  }
+  void set(StaticConfigs next) {
+    std::lock_guard lock(mutex_);
+    now_ = std::make_shared<StaticConfigs const>(std::move(next));
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  std::shared_ptr<StaticConfigs const> now_;
+};
 
 }  // namespace millrace::metadata

@@ -49,6 +49,8 @@ class Controller {
   void reset_sessions(Image const& tip, Mono now);
 
   ControllerConfig const& config() const { return config_; }
+  // The node's file was read again.
+  void set_statics(StaticConfigs statics) { config_.statics = std::move(statics); }
 
  private:
   Decision decide(Image const& tip, CreateTopics const& request, Mono now);
@@ -62,6 +64,7 @@ class Controller {
   Decision decide(Image const& tip, UpdateFeatures const& request, Mono now);
   Decision decide(Image const& tip, CreateInternalTopic const& request, Mono now);
   Decision decide(Image const& tip, AlterConfigs const& request, Mono now);
+  Decision decide(Image const& tip, AlterClientQuotas const& request, Mono now);
   ApiError alter_configs(Image const& tip, AlterConfigs const& request, ConfigResourceChange const& change,
                          RecordList& out) const;
   TopicCreated create_topic(Image const& tip, TopicCreation const& topic, RecordList& out);

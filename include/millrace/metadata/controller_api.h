@@ -192,14 +192,33 @@ struct AlterConfigsAnswer {
   std::vector<std::pair<ConfigResource, ApiError>> resources;  // in the order of the request
 };
 
+// ---- Client quotas
+
+struct QuotaChange {
+  std::string key;
+  std::optional<double> value;  // none: removed
+};
+struct QuotaEntityChange {
+  QuotaEntity entity;  // sorted, types are unique
+  std::vector<QuotaChange> changes;
+};
+struct AlterClientQuotas {
+  std::vector<QuotaEntityChange> entities;
+  bool validate_only = false;
+};
+struct AlterClientQuotasAnswer {
+  ApiError error;
+  std::vector<ApiError> errors;  // in the order of the request
+};
+
 using ControllerRequest = std::variant<CreateTopics, DeleteTopics, CreatePartitions, RegisterBroker, BrokerHeartbeat,
                                        UnregisterBroker, RegisterController, AllocateProducerIds, UpdateFeatures,
-                                       CreateInternalTopic, AlterConfigs>;
+                                       CreateInternalTopic, AlterConfigs, AlterClientQuotas>;
 // The alternative of the same position as the request's.
 using ControllerAnswer = std::variant<CreateTopicsAnswer, DeleteTopicsAnswer, CreatePartitionsAnswer, RegisterBrokerAnswer,
                                       BrokerHeartbeatAnswer, UnregisterBrokerAnswer, RegisterControllerAnswer,
                                       AllocateProducerIdsAnswer, UpdateFeaturesAnswer, CreateInternalTopicAnswer,
-                                      AlterConfigsAnswer>;
+                                      AlterConfigsAnswer, AlterClientQuotasAnswer>;
 static_assert(std::variant_size_v<ControllerRequest> == std::variant_size_v<ControllerAnswer>);
 
 // The answer to `request` that carries nothing but `error`.

@@ -63,6 +63,9 @@ class ControllerDriver final : public ControllerClient, private RaftEvents {
   QuorumDescription describe_quorum() const override;
   BrokerId active_controller() const override;
 
+  // The node's file was read again. On the control reactor.
+  void set_statics(metadata::StaticConfigs statics) { controller_.set_statics(std::move(statics)); }
+
   std::string const& cluster_id() const { return options_.controller.cluster_id; }
 
  private:

@@ -98,6 +98,10 @@ class PartitionDriver final : public Driver {
   storage::LogMark opened_at() const { return opened_at_; }  // where the log ended; once the status has left `opening`
   int64_t fetched_bytes() const { return fetched_bytes_.load(std::memory_order_relaxed); }  // by clients
   void count_fetched(int64_t bytes) { fetched_bytes_.fetch_add(bytes, std::memory_order_relaxed); }
+  // Null until it is open, and when it could not be opened.
+  storage::LogDirectory const* directory_or_null() const {
+    return status() == PartitionStatus::opening || log_ == nullptr ? nullptr : &log_->directory();
+  }
   int64_t size_bytes() const { return status() == PartitionStatus::opening || log_ == nullptr ? 0 : log_->size_bytes(); }
 
   void register_wait(WaitRegistration& registration);

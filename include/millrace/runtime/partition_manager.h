@@ -44,9 +44,13 @@ class PartitionManager {
   std::shared_ptr<PartitionDriver> find(TopicIdPartition const& id) const;
   std::vector<std::shared_ptr<PartitionDriver>> all() const;  // by id
 
+  std::vector<storage::LogDirectory*> const& directories() const { return directories_; }  // any thread
+
   // Lists what the directories hold; then `ready` runs and publications may come.
   void start(Callback<void(Status)> ready);
   void on_publication(metadata::Publication const& publication);
+  // The node's file was read again; open partitions follow.
+  void set_topic_defaults(TopicConfig of_file);
   // The directory went out of service: its partitions answer so. Told by whoever set the directory's handler.
   void on_directory_offline(storage::LogDirectory& directory);
   // Closes every log cleanly, then the directories with `broker_epoch`: their marks are the last that is written. Logs
@@ -78,6 +82,7 @@ class PartitionManager {
   void open_next();
   void on_recovered();
   void on_opened(Opening opening, Result<std::shared_ptr<storage::PartitionLog>> log);
+  void reconfigure_all();
   bool update_topic_defaults(metadata::Publication const& publication);  // false: they are as before
   void reconfigure(metadata::Image const& image, std::string const& topic);
   void arm_flush(storage::LogDirectory& directory, Mono when);
@@ -96,7 +101,9 @@ class PartitionManager {
   RunLists& run_lists_;
   std::vector<storage::LogDirectory*> const directories_;
   PartitionManagerOptions const options_;
+  TopicConfig file_topic_defaults_;
   TopicConfig topic_defaults_;                       // with what was set in the cluster
+  metadata::ImagePtr image_;                         // the last one; null: none yet
 
   mutable std::shared_mutex table_mutex_;
   std::unordered_map<TopicIdPartition, std::shared_ptr<PartitionDriver>> table_;
