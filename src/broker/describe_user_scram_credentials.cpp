@@ -9,7 +9,7 @@ namespace {
 
 using Request = protocol::DescribeUserScramCredentialsRequest;
 using Response = protocol::DescribeUserScramCredentialsResponse;
-using Info = Response::DescribeUserScramCredentialsResult::CredentialInfo;
+using Info = Response::CredentialInfo;
 
 }  // namespace
 

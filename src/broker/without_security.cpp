@@ -16,6 +16,7 @@ namespace {
 
 constexpr Str kNoAuthorizer = "No Authorizer is configured.";
 constexpr Str kUserType = "User";
+constexpr int16_t kFirstVersionWithRequester = 3;
 constexpr auto kNotAllowed = ErrorCode::delegation_token_request_not_allowed;
 
 }  // namespace
@@ -53,8 +54,12 @@ void handle_create_delegation_token(ContextPtr context) {
   if (!context->decode(request)) return;
   protocol::CreateDelegationTokenResponse response;
   response.error_code = kNotAllowed;
-  response.principal_type = response.token_requester_principal_type = kUserType;
-  response.principal_name = response.token_requester_principal_name = context->user();
+  response.principal_type = kUserType;
+  response.principal_name = context->user();
+  if (context->version() >= kFirstVersionWithRequester) {
+    response.token_requester_principal_type = kUserType;
+    response.token_requester_principal_name = context->user();
+  }
   response.issue_timestamp_ms = response.expiry_timestamp_ms = response.max_timestamp_ms = -1;
   context->reply(response);
 }

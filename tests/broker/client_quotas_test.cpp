@@ -95,6 +95,7 @@ class QuotasOfRequests : public BrokerTest {
     record::BatchOptions batch_options;
     record::BatchBuilder builder(batch_options);
     record::NewRecord record;
+    record.timestamp = machine.node()->wall_now().ms;
     record.value = as_bytes(value);
     builder.append(record);
     auto batch = builder.build();
