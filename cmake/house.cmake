@@ -24,7 +24,9 @@ if(TARGET millrace)
     B29_validate_only_on_an_existing_name B32_one_answer_for_each_topic B34_more_partitions_leave_the_policy_alone
     B37_a_record_without_a_key_in_a_compacted_topic B38_the_size_that_counts_is_the_compressed_one B39_metadata_of_offsets
     B50_what_an_administrators_client_asks_first B54_a_stop_after_many_deletions)
-  foreach(suite hostile damage compaction faulty cases)
+  set(e2e_administration settings_count_at_once_and_after_a_restart who_is_above_a_quota_is_answered_and_then_muted
+    the_file_is_read_again)
+  foreach(suite hostile damage compaction faulty cases administration)
     add_test(NAME e2e_${suite} COMMAND Python3::Interpreter ${CMAKE_SOURCE_DIR}/tests/e2e/${suite}_test.py ${e2e_${suite}})
     set_tests_properties(e2e_${suite} PROPERTIES ENVIRONMENT MILLRACE=$<TARGET_FILE:millrace> TIMEOUT 240)
   endforeach()
