@@ -26,10 +26,15 @@ if(TARGET millrace)
     B50_what_an_administrators_client_asks_first B54_a_stop_after_many_deletions)
   set(e2e_administration settings_count_at_once_and_after_a_restart who_is_above_a_quota_is_answered_and_then_muted
     the_file_is_read_again)
-  foreach(suite hostile damage compaction faulty cases administration)
+  set(e2e_lag stuck_is_told_and_taken_back metrics_are_bounded_and_say_what_is_left_out errors_and_times_are_counted
+    the_command_line_shows_the_same hot_partitions_and_keys_are_found health_is_told_apart)
+  foreach(suite hostile damage compaction faulty cases administration lag)
     add_test(NAME e2e_${suite} COMMAND Python3::Interpreter ${CMAKE_SOURCE_DIR}/tests/e2e/${suite}_test.py ${e2e_${suite}})
     set_tests_properties(e2e_${suite} PROPERTIES ENVIRONMENT MILLRACE=$<TARGET_FILE:millrace> TIMEOUT 240)
   endforeach()
+  # Skipped where there is no Prometheus.
+  add_test(NAME e2e_dashboard COMMAND Python3::Interpreter ${CMAKE_SOURCE_DIR}/tests/e2e/dashboard_test.py)
+  set_tests_properties(e2e_dashboard PROPERTIES ENVIRONMENT MILLRACE=$<TARGET_FILE:millrace> TIMEOUT 240 SKIP_RETURN_CODE 77)
   add_test(NAME cli_usage COMMAND Python3::Interpreter ${CMAKE_SOURCE_DIR}/tests/cli/usage_test.py)
   set_tests_properties(cli_usage PROPERTIES ENVIRONMENT MILLRACE=$<TARGET_FILE:millrace> TIMEOUT 240)
   # The commands. fish_completion and zsh_completion need those shells.
