@@ -39,6 +39,6 @@ if(TARGET millrace)
   set_tests_properties(cli_usage PROPERTIES ENVIRONMENT MILLRACE=$<TARGET_FILE:millrace> TIMEOUT 240)
   # The commands. fish_completion and zsh_completion need those shells.
   add_test(NAME cli_commands COMMAND Python3::Interpreter ${CMAKE_SOURCE_DIR}/tests/cli/commands_test.py topics topic_offsets groups
-    group_reset cluster old_broker unreachable wrong_advertised_address client_properties bash_completion reference)
+    group_reset configs broker_configs quotas cluster log_dirs old_broker old_broker_configs unreachable wrong_advertised_address client_properties bash_completion reference)
   set_tests_properties(cli_commands PROPERTIES ENVIRONMENT MILLRACE=$<TARGET_FILE:millrace> TIMEOUT 240)
 endif()

@@ -87,6 +87,6 @@ mr_room(admin USES base bytes env metadata net runtime broker env_os EXTERNAL mr
 mr_room(server USES base bytes env record protocol client storage raft metadata replication coordinator runtime net
         broker env_os admin EXTERNAL yaml-cpp)
 mr_room(cli USES base bytes env record protocol client storage runtime broker env_os server
-        EXTERNAL CLI11::CLI11)
+        EXTERNAL nlohmann_json::nlohmann_json CLI11::CLI11)
 
 file(WRITE ${CMAKE_BINARY_DIR}/rooms.txt "${MR_ROOMS_TABLE}")
