@@ -51,6 +51,17 @@ void handle_describe_quorum(ContextPtr context) {
   auto const quorum = context->services().controller.describe_quorum();
   auto& arena = context->arena();
   Response response;
+  if (!quorum.is_leader) {
+    response.topics = arena.array<Response::TopicData>(1);
+    response.topics[0].topic_name = metadata::kMetadataTopicName;
+    response.topics[0].partitions = arena.array<Response::PartitionData>(1);
+    response.topics[0].partitions[0].error_code = ErrorCode::not_leader_or_follower;
+    response.topics[0].partitions[0].error_message =
+        "For requests intended only for the leader, this error indicates that the broker is not the current leader. "
+        "For requests "
+        "intended for any replica, this error indicates that the broker is not a replica of the topic partition.";
+    return context->reply(response);
+  }
   response.topics = arena.array<Response::TopicData>(1);
   auto& topic = response.topics[0];
   topic.topic_name = metadata::kMetadataTopicName;

@@ -556,6 +556,11 @@ void FetchJob::finish() {
 
 }  // namespace
 
-void handle_fetch(ContextPtr context) { std::make_shared<FetchJob>(std::move(context))->start(); }
+void handle_fetch(ContextPtr context) {
+  // A controller has no partitions but the metadata log.
+  if (context->connection_state().listener_kind == ListenerKind::controller)
+    return handle_raft_fetch(std::move(context));
+  std::make_shared<FetchJob>(std::move(context))->start();
+}
 
 }  // namespace millrace::broker

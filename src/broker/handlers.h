@@ -6,6 +6,11 @@ namespace millrace::broker {
 
 void handle_produce(ContextPtr context);
 void handle_fetch(ContextPtr context);
+void handle_raft_fetch(ContextPtr context);
+void handle_fetch_snapshot(ContextPtr context);
+void handle_vote(ContextPtr context);
+void handle_begin_quorum_epoch(ContextPtr context);
+void handle_end_quorum_epoch(ContextPtr context);
 void handle_list_offsets(ContextPtr context);
 void handle_find_coordinator(ContextPtr context);
 void handle_api_versions(ContextPtr context);

@@ -170,7 +170,18 @@ void LocalNode::fill_endpoints() {
         {listener.net.name, listener.registered_host, port, listener.security_protocol});
     controller.log.endpoints.push_back({listener.net.name, listener.registered_host, port});
   }
-  if (options_.has_static_voters) {
+  controller.network.cluster_id = options_.config.cluster_id;
+  controller.network.endpoints = controller.log.endpoints;
+  if (!controller.log.endpoints.empty()) controller.network.listener = controller.log.endpoints.front().listener;
+  if (!options_.static_voters.empty()) {
+    for (auto const& named : options_.static_voters) {
+      raft::Voter voter;
+      voter.key.id = named.id;
+      voter.endpoints.push_back({controller.network.listener, named.host, named.port});
+      controller.log.static_voters.voters.push_back(std::move(voter));
+    }
+    std::ranges::sort(controller.log.static_voters.voters, {}, [](raft::Voter const& v) { return v.key.id; });
+  } else if (options_.has_static_voters) {
     raft::Voter self;
     self.key.id = node_id;
     self.endpoints = controller.log.endpoints;

@@ -7,8 +7,7 @@ namespace {
 
 constexpr Route kRoutes[] = {
     {ApiKey::produce, handle_produce},
-    // A controller serves its log to other voters and brokers only, and there are none.
-    {.key = ApiKey::fetch, .handle = handle_fetch, .except_on = static_cast<uint8_t>(ListenerKind::controller)},
+    {ApiKey::fetch, handle_fetch},
     {ApiKey::list_offsets, handle_list_offsets},
     {ApiKey::metadata, handle_metadata},
     {ApiKey::offset_commit, handle_offset_commit},
@@ -49,8 +48,12 @@ constexpr Route kRoutes[] = {
     {ApiKey::describe_client_quotas, handle_describe_client_quotas},
     {ApiKey::alter_client_quotas, handle_alter_client_quotas},
     {ApiKey::describe_user_scram_credentials, handle_describe_user_scram_credentials},
+    {ApiKey::vote, handle_vote},
+    {ApiKey::begin_quorum_epoch, handle_begin_quorum_epoch},
+    {ApiKey::end_quorum_epoch, handle_end_quorum_epoch},
     {ApiKey::describe_quorum, handle_describe_quorum},
     {ApiKey::update_features, handle_update_features},
+    {ApiKey::fetch_snapshot, handle_fetch_snapshot},
     {ApiKey::describe_cluster, handle_describe_cluster},
     {ApiKey::describe_producers, handle_describe_producers},
     {ApiKey::broker_registration, handle_broker_registration},

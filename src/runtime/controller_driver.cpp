@@ -1,6 +1,7 @@
 #include "millrace/runtime/controller_driver.h"
 
 #include "millrace/metadata/features.h"
+#include "millrace/record/batch.h"
 
 namespace millrace::runtime {
 namespace {
@@ -60,11 +61,35 @@ void ControllerDriver::on_loaded(Result<LoadedMetadata> loaded) {
   tip_ = std::move(loaded->replayer);
   // What the log held before is published with this node's first commitment, compared with nothing.
   tip_.take_delta();
-  tip_delta_ = metadata::compare_images(metadata::Image(), tip_.image());
-  tip_delta_.is_from_snapshot = true;
+  bool const has_peers = loaded->raft.voters.voters.size() > 1;
+  if (has_peers) {
+    // It is not known yet how much of it is committed: another leader may cut off the newest batches.
+    metadata::ImageDelta delta;
+    bool is_first = true;
+    for (auto& one : loaded->tail) {
+      delta = is_first ? metadata::compare_images(metadata::Image(), one.image) : std::move(one.delta);
+      delta.is_from_snapshot = std::exchange(is_first, false);
+      uncommitted_.push_back({one.end, std::move(one.image), std::move(delta)});
+    }
+    if (is_first && tip_.image().offset >= Offset{0}) {
+      delta = metadata::compare_images(metadata::Image(), tip_.image());
+      delta.is_from_snapshot = true;
+      uncommitted_.push_back({tip_.image().offset + 1, tip_.visible(), std::move(delta)});
+    }
+  } else {
+    tip_delta_ = metadata::compare_images(metadata::Image(), tip_.image());
+    tip_delta_.is_from_snapshot = true;
+  }
   formatted_ = std::move(loaded->formatted);
-  if (auto status = raft_.start({options_.log.self}, *std::move(loaded)); !status) return fail_start(std::move(status).error());
+  auto quorum = options_.quorum;
+  quorum.self = options_.log.self;
+  if (auto status = raft_.start(std::move(quorum), *std::move(loaded), options_.network); !status) {
+    return fail_start(std::move(status).error());
+  }
+  is_started_ = true;
   update_description();
+  // The quorum may need this node to come about: it must be reachable before there is a leader.
+  if ((has_peers || !options_.is_broker) && ready_) std::move(ready_)(broker_epoch_);
 }
 
 void ControllerDriver::on_leader(LeaderEpoch epoch, Offset log_end, Wall now) {
@@ -75,18 +100,77 @@ void ControllerDriver::on_leader(LeaderEpoch epoch, Offset log_end, Wall now) {
   update_description();
   if (tip_.image().metadata_version() == 0 && !append_and_replay(controller_.bootstrap_records(formatted_))) return;
   formatted_ = {};
-  start_broker();
+  register_controller();
+  if (options_.is_broker) start_broker();
 }
 
-void ControllerDriver::start_broker() {
-  auto const deadline = reactor_.now() + options_.broker_start_deadline;
+void ControllerDriver::register_controller() {
   metadata::RegisterController controller;
   controller.controller.id = options_.controller.node_id.value;
   controller.controller.incarnation_id = local_broker_.incarnation_id;
   controller.controller.endpoints = options_.controller_endpoints;
   controller.controller.features = metadata::supported_features();
-  on_request(std::move(controller), deadline, reactor_, [](auto const&) {});
+  on_request(std::move(controller), reactor_.now() + options_.broker_start_deadline, reactor_, [](auto const&) {});
+}
 
+// ---- following
+
+void ControllerDriver::on_lost_leadership(LeaderEpoch) {
+  leading_.reset();
+  refuse_waiting();
+  update_description();
+}
+
+void ControllerDriver::on_leader_known(BrokerId, LeaderEpoch) { update_description(); }
+
+void ControllerDriver::on_replicated(std::vector<SharedBytes> const& batches) {
+  for (auto const& bytes : batches) {
+    record::BatchView const batch(bytes.view());
+    if (auto status = replay_batch(batch, tip_); !status) {
+      return on_failed({status.error().kind, "the metadata log of the leader: " + status.error().message});
+    }
+    uncommitted_.push_back({batch.next_offset(), tip_.visible(), tip_.take_delta()});
+  }
+}
+
+void ControllerDriver::on_truncated(Offset to) {
+  while (!uncommitted_.empty() && uncommitted_.back().end > to) uncommitted_.pop_back();
+  auto const& image = uncommitted_.empty() ? *publisher_.published() : uncommitted_.back().image;
+  // At start only the images after the newest batches are kept; with a new start the log is read as it is now.
+  if (image.offset + 1 != to) {
+    return on_failed(
+        {ErrorKind::limit,
+         fmt::format("the metadata log was cut to {} and the image after it is not kept: start again", to)});
+  }
+  tip_ = metadata::Replayer(image);
+}
+
+void ControllerDriver::on_snapshot(metadata::Replayer replayer) {
+  tip_ = std::move(replayer);
+  tip_.take_delta();
+  uncommitted_.clear();
+  auto delta = metadata::compare_images(*publisher_.published(), tip_.image());
+  delta.is_from_snapshot = true;
+  uncommitted_.push_back({tip_.image().offset + 1, tip_.visible(), std::move(delta)});
+}
+
+void ControllerDriver::submit_raft(raft::Request request, std::optional<RaftAddress> leader, env::Reactor& back,
+                                   Callback<void(RaftAnswer)> done) {
+  reactor_.post([this, request = std::move(request), leader = std::move(leader), &back,
+                 done = std::move(done)]() mutable {
+    if (leader) raft_.learn_address(*std::move(leader));
+    bool const is_fetch = std::holds_alternative<raft::FetchRequest>(request);
+    raft_.receive(std::move(request), [&back, done = std::move(done)](RaftAnswer answer) mutable {
+      back.post([done = std::move(done), answer = std::move(answer)]() mutable { std::move(done)(std::move(answer)); });
+    });
+    if (is_fetch && leading_) update_description();
+  });
+}
+
+// ---- this node as a broker
+
+void ControllerDriver::start_broker() {
+  auto const deadline = reactor_.now() + options_.broker_start_deadline;
   metadata::RegisterBroker broker;
   broker.id = options_.controller.node_id;
   broker.cluster_id = options_.controller.cluster_id;
@@ -222,12 +306,16 @@ void ControllerDriver::maybe_snapshot() {
   raft_.write_snapshot(*publisher_.published());
 }
 
-void ControllerDriver::on_failed(Error const& error) {
-  leading_.reset();
+void ControllerDriver::refuse_waiting() {
   for (auto& waiting : std::exchange(waiting_, {})) {
     waiting.answer = error_like(waiting.answer, {ErrorCode::not_controller, std::nullopt});
     release(std::move(waiting));
   }
+}
+
+void ControllerDriver::on_failed(Error const& error) {
+  leading_.reset();
+  refuse_waiting();
   fail_start(error);
   failed_(error);
 }
@@ -278,6 +366,7 @@ void ControllerDriver::arm_session_check() {
 void ControllerDriver::stop_broker(Task done) {
   reactor_.post([this, done = std::move(done)]() mutable {
     stopped_ = std::move(done);
+    if (!options_.is_broker) return raft_.resign(std::move(stopped_));
     stop_step();
   });
 }
@@ -292,7 +381,7 @@ void ControllerDriver::stop_step() {
              [this](metadata::ControllerAnswer const& any) {
                auto const& answer = std::get<metadata::BrokerHeartbeatAnswer>(any);
                if (answer.error.ok() && !answer.should_shut_down) return stop_step();
-               std::move(stopped_)();
+               raft_.resign(std::move(stopped_));
              });
 }
 
@@ -300,7 +389,7 @@ void ControllerDriver::close(Callback<void(Status)> done) {
   reactor_.post([this, done = std::move(done)]() mutable {
     is_closed_ = true;
     reactor_.cancel(deadline_timer_);
-    if (!leading_) return std::move(done)({});
+    if (!is_started_) return std::move(done)({});
     raft_.close(std::move(done));
   });
 }
@@ -315,9 +404,19 @@ void ControllerDriver::update_description() {
   description.high_watermark = machine.high_watermark();
   description.kraft_version = machine.kraft_version();
   auto const now = env_.wall_now().ms;
+  auto const mono = reactor_.now();
+  auto const wall = [&](std::optional<Mono> at) { return at ? now - to_ms(mono - *at) : int64_t{-1}; };
+  description.is_leader = machine.role() == raft::Role::leader;
   for (auto const& voter : machine.voters().voters) {
     QuorumReplica replica;
     replica.key = voter.key;
+    replica.log_end = Offset{-1};
+    for (auto const& progress : machine.voter_progress()) {
+      if (progress.key.id != voter.key.id) continue;
+      replica.log_end = progress.end;
+      replica.last_fetch_ms = wall(progress.fetched_at);
+      replica.last_caught_up_ms = wall(progress.caught_up_at);
+    }
     if (voter.key.id == machine.self().id) {
       replica.log_end = machine.log_end().offset;
       replica.last_fetch_ms = now;
@@ -325,6 +424,10 @@ void ControllerDriver::update_description() {
     }
     description.voters.push_back(replica);
     description.nodes.push_back(voter);
+  }
+  for (auto const& progress : machine.observer_progress(mono)) {
+    description.observers.push_back(
+        {progress.key, progress.end, wall(progress.fetched_at), wall(progress.caught_up_at)});
   }
   std::lock_guard lock(mutex_);
   description_ = std::move(description);

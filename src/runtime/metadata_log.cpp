@@ -23,6 +23,9 @@ struct Loader {
   bool is_snapshot = false;
   int64_t last_timestamp_ms = -1;
   bool saw_footer = false;
+  bool saw_voters = false;
+  std::vector<raft::EpochStart>* epochs = nullptr;  // set: where each begins is noted here
+  std::deque<LoadedTail>* tail = nullptr;           // set: the newest images are kept here
 
   Status control(record::RecordView const& record) {
     ControlType type{};
@@ -35,6 +38,7 @@ struct Loader {
       }
       case ControlType::kraft_voters: {
         MR_TRY_ASSIGN(raft.voters, raft::decode_voters(value));
+        saw_voters = true;
         return {};
       }
       case ControlType::snapshot_header: {
@@ -68,6 +72,13 @@ struct Loader {
       MR_TRY(replayer.apply(value, record.offset, batch.leader_epoch(), record.timestamp));
     }
     if (auto fault = records.fault()) return fault.to_error();
+    if (epochs != nullptr && (epochs->empty() || epochs->back().epoch < batch.leader_epoch())) {
+      epochs->push_back({batch.leader_epoch(), batch.base_offset()});
+    }
+    if (tail != nullptr) {
+      tail->push_back({batch.next_offset(), replayer.visible(), replayer.take_delta()});
+      if (tail->size() > kLoadedTailMax) tail->pop_front();
+    }
     return {};
   }
 };
@@ -134,6 +145,19 @@ Result<int64_t> load_log(storage::PlainLog& log, Offset from, Loader& loader) {
   return total;
 }
 
+// Of what lies between the log's start and `end`, where the loading of records begins.
+std::vector<raft::EpochStart> epochs_before(storage::PlainLog const& log, storage::SnapshotId const& snapshot) {
+  std::vector<raft::EpochStart> out;
+  auto const start = log.log_start();
+  for (auto const& e : log.epochs().entries()) {
+    if (e.start >= snapshot.end_offset) break;
+    if (!out.empty() && e.start <= start) out.pop_back();
+    out.push_back({e.epoch, std::max(e.start, start)});
+  }
+  if (start < snapshot.end_offset && (out.empty() || out.front().start > start)) out.assign(1, {snapshot.epoch, start});
+  return out;
+}
+
 raft::VoterSet sole_voter(MetadataLogOptions const& options) {
   raft::Voter voter;
   voter.key = options.self;
@@ -172,11 +196,16 @@ Result<LoadedMetadata> load_metadata_log(storage::LogDirectory& directory, Metad
   } else {
     Offset from{0};
     if (out.snapshot && out.snapshot->end_offset > Offset{0}) {
+      out.raft.epochs = epochs_before(*out.log, *out.snapshot);
       MR_TRY(load_snapshot(*out.log, *out.snapshot, loader));
       from = out.snapshot->end_offset;
       out.replayer.skip(from - 1, out.snapshot->epoch, loader.last_timestamp_ms);
     }
+    loader.epochs = &out.raft.epochs;
+    if (options.static_voters.voters.size() > 1 || out.raft.voters.voters.size() > 1) loader.tail = &out.tail;
     MR_TRY_ASSIGN(out.bytes_since_snapshot, load_log(*out.log, from, loader));
+    loader.epochs = nullptr;
+    loader.tail = nullptr;
     out.raft.high_watermark = from;
   }
   if (out.raft.kraft_version > 0 && !out.raft.voters_are_unwritten) {
@@ -190,7 +219,13 @@ Result<LoadedMetadata> load_metadata_log(storage::LogDirectory& directory, Metad
   if (out.replayer.is_in_transaction()) {
     return Error{ErrorKind::corrupt, "read the metadata log: it ends inside a metadata transaction"};
   }
-  out.raft.log_end = {out.log->end().offset, std::max(out.replayer.image().epoch, LeaderEpoch{0})};
+  if (out.snapshot && *out.snapshot != kBootstrap) out.raft.snapshot = {out.snapshot->end_offset, out.snapshot->epoch};
+  for (auto const& id : out.log->snapshots()) {
+    if (id.end_offset == out.log->log_start()) out.raft.log_start = {id.end_offset, id.epoch};
+  }
+  out.raft.log_start.offset = out.log->log_start();
+  out.raft.log_end = {out.log->end().offset,
+                      out.raft.epochs.empty() ? out.raft.log_start.epoch : out.raft.epochs.back().epoch};
   auto quorum_state = directory.disk().read_file(quorum_state_path(directory), raft::kQuorumStateBytesMax);
   if (quorum_state) {
     MR_TRY_ASSIGN(out.raft.election, raft::parse_quorum_state(*quorum_state));
@@ -201,6 +236,60 @@ Result<LoadedMetadata> load_metadata_log(storage::LogDirectory& directory, Metad
     return std::move(quorum_state).error();
   }
   return out;
+}
+
+Result<LoadedSnapshot> load_snapshot_content(storage::PlainLog& log, storage::SnapshotId id) {
+  LoadedSnapshot out;
+  raft::LoadedState quorum;
+  quorum.kraft_version = -1;
+  Loader loader{out.replayer, quorum};
+  MR_TRY(load_snapshot(log, id, loader));
+  out.replayer.skip(id.end_offset - 1, id.epoch, loader.last_timestamp_ms);
+  if (loader.saw_voters) out.voters = std::move(quorum.voters);
+  if (quorum.kraft_version >= 0) out.kraft_version = quorum.kraft_version;
+  return out;
+}
+
+Result<std::vector<SharedBytes>> read_batches(storage::PlainLog& log, Offset from, int32_t bytes_max) {
+  storage::ReadRequest request;
+  request.from = from;
+  request.bytes_max = bytes_max;
+  request.upper = log.end();
+  request.region_bytes_min = std::numeric_limits<int64_t>::max();
+  std::vector<SharedBytes> out;
+  auto const view = log.view();
+  MR_TRY_ASSIGN(auto const result, view.read(request));
+  if (!result.records) return out;
+  auto const* bytes = std::get_if<SharedBytes>(&*result.records);
+  MR_ASSERT(bytes != nullptr);
+  record::BatchReader batches(bytes->view());
+  record::BatchView batch;
+  while (batches.next(batch)) {
+    if (batch.next_offset() <= from) continue;
+    out.push_back(bytes->slice(static_cast<size_t>(batch.bytes().data() - bytes->data()), batch.size_bytes()));
+  }
+  return out;
+}
+
+Result<raft::BatchInfo> describe_batch(record::BatchView batch) {
+  if (auto fault = record::check(batch)) return fault.to_error();
+  if (!batch.has_header()) return Error{ErrorKind::corrupt, "a batch of the metadata log is of an old format"};
+  raft::BatchInfo out{batch.base_offset(), batch.next_offset(), batch.leader_epoch(), {}, {}};
+  if (!batch.is_control()) return out;
+  metadata::Replayer ignored;
+  raft::LoadedState quorum;
+  quorum.kraft_version = -1;
+  Loader loader{ignored, quorum};
+  MR_TRY(loader.batch(batch));
+  if (loader.saw_voters) out.voters = std::make_shared<raft::VoterSet const>(std::move(quorum.voters));
+  if (quorum.kraft_version >= 0) out.kraft_version = quorum.kraft_version;
+  return out;
+}
+
+Status replay_batch(record::BatchView batch, metadata::Replayer& replayer) {
+  raft::LoadedState quorum;
+  Loader loader{replayer, quorum};
+  return loader.batch(batch);
 }
 
 Bytes build_record_batch(Offset base, LeaderEpoch epoch, metadata::RecordList const& records, Wall now) {

@@ -137,14 +137,32 @@ Result<net::NetOptions> compose_net(Configuration const& configuration) {
   return out;
 }
 
+void compose_quorum(Configuration const& configuration, NodeOptions const& plan,
+                    runtime::ControllerDriverOptions& out) {
+  auto const ms = [&](std::string_view key) { return from_ms(configuration.integer(key)); };
+  out.quorum.election_timeout = ms("controller.quorum.election.timeout.ms");
+  out.quorum.election_backoff_max = ms("controller.quorum.election.backoff.max.ms");
+  out.quorum.fetch_timeout = ms("controller.quorum.fetch.timeout.ms");
+  out.quorum.retry_backoff = ms("controller.quorum.retry.backoff.ms");
+  out.quorum.fetch_bytes_max = narrow<int32_t>(configuration.integer("controller.quorum.fetch.max.bytes"));
+  out.quorum.snapshot_bytes_max = narrow<int32_t>(configuration.integer("controller.quorum.fetch.snapshot.max.bytes"));
+  out.network.request_timeout = ms("controller.quorum.request.timeout.ms");
+  int32_t id = -2;  // as Kafka numbers addresses whose node it does not know
+  for (auto const& server : plan.bootstrap_servers) {
+    if (auto const address = parse_endpoint("X://" + server))
+      out.network.bootstrap.push_back({BrokerId(id--), address->host, address->port});
+  }
+}
+
 }  // namespace
 
 Result<broker::LocalNodeOptions> compose_node(Configuration const& configuration, NodeOptions const& plan) {
-  if (!plan.is_broker || !plan.is_controller) {
-    return Error{ErrorKind::unsupported, "process.roles: this version serves a node that is broker and controller in one"};
+  if (!plan.is_controller) {
+    return Error{ErrorKind::unsupported, "process.roles: this version serves no broker without a controller"};
   }
-  if (!plan.is_sole_voter()) {
-    return Error{ErrorKind::unsupported, "controller.quorum.voters: this version serves a quorum of this node alone"};
+  if (plan.is_broker && !plan.is_sole_voter()) {
+    return Error{ErrorKind::unsupported,
+                 "process.roles: this version serves a broker only where its controller is the only one of the quorum"};
   }
   auto const integer = [&](std::string_view key) { return configuration.integer(key); };
   broker::LocalNodeOptions out;
@@ -212,6 +230,11 @@ Result<broker::LocalNodeOptions> compose_node(Configuration const& configuration
   out.controller.controller.settings = out.config.settings;
   out.controller.snapshot_interval_bytes = integer("metadata.log.max.record.bytes.between.snapshots");
   out.has_static_voters = !plan.voters.empty();
+  if (!plan.is_sole_voter()) {
+    for (auto const& voter : plan.voters) out.static_voters.push_back({voter.id, voter.host, voter.port});
+  }
+  out.controller.is_broker = plan.is_broker;
+  compose_quorum(configuration, plan, out.controller);
   out.stop_wait = from_ms(integer("millrace.stop.timeout.ms"));
   return out;
 }

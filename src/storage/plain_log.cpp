@@ -161,6 +161,12 @@ Result<std::unique_ptr<PlainLog::Download>> PlainLog::begin_download(SnapshotId 
                                                               [body = body_.get(), id] { return body->install(id); }));
 }
 
+Status PlainLog::forget_snapshot(SnapshotId id) {
+  MR_TRY(body_->disk.remove_file(body_->path(id, kSnapshotSuffix)));
+  body_->snapshots.erase(id);
+  return {};
+}
+
 Status PlainLog::write_snapshot(SnapshotId id, std::span<ByteView const> content) {
   MR_TRY_ASSIGN(auto download, begin_download(id));
   for (auto const& piece : content) MR_TRY(download->append(piece));

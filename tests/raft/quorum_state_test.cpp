@@ -33,10 +33,11 @@ TEST(QuorumState, KeepsTheVote) {
 }
 
 TEST(QuorumState, RefusesDamage) {
-  for (auto text : {"", "{", "[]", "{}", R"({"leaderId":1})", R"({"leaderId":1,"leaderEpoch":x,"votedId":-1,"data_version":1})",
-                    R"({"leaderId":1,"leaderEpoch":-4,"votedId":-1,"data_version":1})",
-                    R"({"leaderId":1,"leaderEpoch":4,"votedId":-1,"data_version":2})",
-                    R"({"leaderId":1,"leaderEpoch":4,"votedId":-1,"data_version":1}x)"}) {
+  for (auto text :
+       {"", "{", "[]", "{}", R"({"leaderId":1})", R"({"leaderId":1,"leaderEpoch":x,"votedId":-1,"data_version":1})",
+        R"({"leaderId":1,"leaderEpoch":-4,"votedId":-1,"data_version":1})",
+        R"({"leaderId":1,"leaderEpoch":4,"votedId":-1,"data_version":2})",
+        R"({"leaderId":1,"leaderEpoch":4,"votedId":-1,"data_version":1}x)"}) {
     EXPECT_FALSE(parse_quorum_state(text)) << text;
   }
 }

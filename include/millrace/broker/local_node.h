@@ -41,6 +41,8 @@ struct LocalNodeOptions {
   size_t open_files_max = 0;                     // 0: from the environment's limit
   runtime::PartitionManagerOptions partitions;
   runtime::ControllerDriverOptions controller;   // ids and endpoints are filled in
+  // All of controller.quorum.voters, if they are more than this node.
+  std::vector<runtime::RaftAddress> static_voters;
   // controller.quorum.voters names this node: a static quorum. Otherwise the voter stands in the metadata log.
   bool has_static_voters = false;
   net::NetOptions net;

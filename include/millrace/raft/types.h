@@ -55,4 +55,18 @@ struct LogEnd {
   friend bool operator==(LogEnd const&, LogEnd const&) = default;
 };
 
+// A snapshot holds every record below `end_offset`; `epoch` is that of the record before it.
+struct SnapshotId {
+  Offset end_offset{0};
+  LeaderEpoch epoch{0};
+  friend auto operator<=>(SnapshotId const&, SnapshotId const&) = default;
+};
+
+// Where an epoch's records begin.
+struct EpochStart {
+  LeaderEpoch epoch;
+  Offset start;
+  friend bool operator==(EpochStart const&, EpochStart const&) = default;
+};
+
 }  // namespace millrace::raft

@@ -7,8 +7,10 @@
 #include "millrace/base/result.h"
 #include "millrace/base/task.h"
 #include "millrace/base/time.h"
+#include "millrace/bytes/shared_bytes.h"
 #include "millrace/env/reactor.h"
 #include "millrace/metadata/controller_api.h"
+#include "millrace/raft/messages.h"
 #include "millrace/raft/types.h"
 
 namespace millrace::runtime {
@@ -27,6 +29,21 @@ struct QuorumDescription {
   int16_t kraft_version = 0;
   std::vector<QuorumReplica> voters, observers;
   std::vector<raft::Voter> nodes;  // the voters' endpoints
+  bool is_leader = false;          // this node; only a leader knows how far the others are
+};
+
+// Where a voter, a leader or a bootstrap server is reached.
+struct RaftAddress {
+  BrokerId id;  // bootstrap servers: -2, -3, ...
+  std::string host;
+  uint16_t port{};
+};
+
+// The answer to a request of another voter or an observer.
+struct RaftAnswer {
+  raft::Response response;
+  std::vector<SharedBytes> records;   // of a Fetch: whole batches; of a FetchSnapshot: one piece
+  std::optional<RaftAddress> leader;  // where to find the one that the response names
 };
 
 class ControllerClient {
@@ -43,6 +60,13 @@ class ControllerClient {
 
   // Any thread. The next producer id of this node's block; asks the controller for another block when it is used up.
   virtual void next_producer_id(Mono deadline, env::Reactor& back, Callback<void(Result<ProducerId>)> done) = 0;
+
+  // Any thread. A request of another member of the metadata quorum; `done` on `back`'s thread, or never if this node
+  // stops before.
+  virtual void submit_raft(raft::Request request, std::optional<RaftAddress> leader, env::Reactor& back,
+                           Callback<void(RaftAnswer)> done) {
+    static_cast<void>(request), static_cast<void>(leader), static_cast<void>(back), static_cast<void>(done);
+  }
 
   // Any thread.
   virtual QuorumDescription describe_quorum() const = 0;

@@ -34,6 +34,9 @@ struct LocalBroker {
 struct ControllerDriverOptions {
   metadata::ControllerConfig controller;
   MetadataLogOptions log;
+  raft::MachineConfig quorum;  // timeouts; `self` is that of `log`
+  RaftNetworkOptions network;
+  bool is_broker = true;  // else a controller alone
   std::vector<metadata::Endpoint> controller_endpoints;
   int64_t snapshot_interval_bytes = 20LL << 20;  // metadata.log.max.record.bytes.between.snapshots
   Duration broker_start_deadline = 60s;
@@ -48,7 +51,8 @@ class ControllerDriver final : public ControllerClient, private RaftEvents {
 
   MetadataPublisher& publisher() { return publisher_; }
 
-  // Loads the log, takes the lead, registers this node and unfences it. `ready` gets the broker epoch once all threads
+  // A node alone loads the log, takes the lead, registers itself and unfences itself. With other voters, and as a
+  // controller alone, it is ready once the log is loaded. `ready` gets the broker epoch once all threads
   // have an image in which this node leads what it can; on the control reactor. Any thread.
   void start(LocalBroker broker, Callback<void(Result<int64_t>)> ready);
 
@@ -60,6 +64,8 @@ class ControllerDriver final : public ControllerClient, private RaftEvents {
   void submit(metadata::ControllerRequest request, Mono deadline, env::Reactor& back,
               Callback<void(metadata::ControllerAnswer)> done) override;
   void next_producer_id(Mono deadline, env::Reactor& back, Callback<void(Result<ProducerId>)> done) override;
+  void submit_raft(raft::Request request, std::optional<RaftAddress> leader, env::Reactor& back,
+                   Callback<void(RaftAnswer)> done) override;
   QuorumDescription describe_quorum() const override;
   BrokerId active_controller() const override;
 
@@ -87,11 +93,18 @@ class ControllerDriver final : public ControllerClient, private RaftEvents {
   };
 
   void on_leader(LeaderEpoch epoch, Offset log_end, Wall now) override;
+  void on_lost_leadership(LeaderEpoch epoch) override;
+  void on_leader_known(BrokerId leader, LeaderEpoch epoch) override;
+  void on_replicated(std::vector<SharedBytes> const& batches) override;
+  void on_truncated(Offset to) override;
+  void on_snapshot(metadata::Replayer replayer) override;
   void on_committed(Offset high_watermark) override;
   void on_failed(Error const& error) override;
 
   void on_loaded(Result<LoadedMetadata> loaded);
+  void register_controller();
   void start_broker();
+  void refuse_waiting();
   void on_request(metadata::ControllerRequest request, Mono deadline, env::Reactor& back,
                   Callback<void(metadata::ControllerAnswer)> done);
   // False: this node does not lead any more.
@@ -129,6 +142,7 @@ class ControllerDriver final : public ControllerClient, private RaftEvents {
   int64_t broker_epoch_ = -1;
   Callback<void(Result<int64_t>)> ready_;
   Task stopped_;
+  bool is_started_ = false;  // the machine runs
   bool is_closed_ = false;
   bool is_session_check_armed_ = false;
 

@@ -66,6 +66,8 @@ class PlainLog {
     virtual Status finish() = 0;
   };
   Result<std::unique_ptr<Download>> begin_download(SnapshotId id);
+  // Gives up a snapshot that turned out not to be one.
+  Status forget_snapshot(SnapshotId id);
   // Drops the whole log: it starts and ends at the latest snapshot's end, with its epoch.
   Status reset_to_latest_snapshot();
   // Raises log_start to the oldest kept snapshot's end and removes segments and snapshots below it.
