@@ -101,11 +101,15 @@ TEST(FrameReader, a_large_frame_stays_where_it_began_whenever_the_one_before_was
     std::byte const* next = nullptr;
     while (!rest.empty()) {
       auto const room = fixture.reader.room({});
-      if (i > 0 && next != nullptr) ASSERT_EQ(room.data(), next);  // the first is larger than expected
+      if (i > 0 && next != nullptr) {
+        ASSERT_EQ(room.data(), next);  // the first is larger than expected
+      }
       auto const taken = fixture.feed(rest, 300'000);
       next = room.data() + taken;
       rest.remove_prefix(taken);
-      if (!rest.empty()) ASSERT_FALSE(*fixture.reader.next_frame(kFrameBytesMax));
+      if (!rest.empty()) {
+        ASSERT_FALSE(*fixture.reader.next_frame(kFrameBytesMax));
+      }
     }
     ASSERT_TRUE(*fixture.reader.next_frame(kFrameBytesMax));
   }
