@@ -59,6 +59,14 @@ CoordinatorDriver::CoordinatorDriver(env::Env& env, RunLists& run_lists, std::sh
 
 CoordinatorDriver::~CoordinatorDriver() = default;
 
+void CoordinatorDriver::abandon() {
+  drop_events();
+  // Moved out first: what is destroyed may look at the driver.
+  static_cast<void>(std::exchange(queued_, {}));
+  static_cast<void>(std::exchange(taken_, {}));
+  static_cast<void>(std::exchange(waiters_, {}));
+}
+
 RunList& CoordinatorDriver::list_here() {
   for (size_t i = 0; i < env_.reactor_count(); ++i) {
     if (env_.reactor(i).is_current()) return run_lists_.of(env_.reactor(i));

@@ -26,9 +26,19 @@ void RunList::drain() {
   reactor_.post([this] { drain(); });
 }
 
+void RunList::abandon() {
+  // Moved out first: what is destroyed may look at the list.
+  static_cast<void>(std::exchange(draining_, {}));
+  static_cast<void>(std::exchange(ready_, {}));
+}
+
 RunLists::RunLists(env::Env& env) {
   for (size_t i = 0; i < env.reactor_count(); ++i) lists_.push_back(std::make_unique<RunList>(env.reactor(i)));
   lists_.push_back(std::make_unique<RunList>(env.control_reactor()));
+}
+
+void RunLists::abandon() {
+  for (auto& list : lists_) list->abandon();
 }
 
 RunList& RunLists::of(env::Reactor& reactor) {

@@ -8,6 +8,10 @@ GroupCoordinators::GroupCoordinators(env::Env& env, RunLists& run_lists, Partiti
                                      CoordinatorOptions options)
     : env_(env), run_lists_(run_lists), partitions_(partitions), node_id_(node_id), options_(options) {}
 
+GroupCoordinators::~GroupCoordinators() {
+  for (auto const& [index, one] : coordinators_) one->abandon();
+}
+
 void GroupCoordinators::on_publication(metadata::Publication const& publication) {
   auto& here = run_lists_.control();
   std::vector<std::pair<std::string, Uuid>> deleted;

@@ -17,6 +17,8 @@ PartitionManager::PartitionManager(env::Env& env, RunLists& run_lists, std::vect
 
 PartitionManager::~PartitionManager() {
   for (auto const& driver : all()) driver->abandon();
+  // Who was to run holds its log, whose files belong to directories that may go next.
+  run_lists_.abandon();
 }
 
 std::shared_ptr<PartitionDriver> PartitionManager::find(TopicIdPartition const& id) const {

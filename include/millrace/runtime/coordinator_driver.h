@@ -44,6 +44,8 @@ class CoordinatorDriver final : public Driver {
   void topics_deleted(std::vector<std::pair<std::string, Uuid>> topics, RunList& here);
   // `done` runs where the driver does.
   void figures(FiguresRequest request, Callback<void(CoordinatorFigures)> done, RunList& here);
+  // The node is gone and nothing runs any more: forgets everybody who waits, and what it would have told itself.
+  void abandon();
 
  protected:
   bool take_requests_locked() override;

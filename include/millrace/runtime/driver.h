@@ -24,6 +24,8 @@ class RunList {
   explicit RunList(env::Reactor& reactor) : reactor_(reactor) {}
   env::Reactor& reactor() { return reactor_; }
   void add(std::shared_ptr<Driver> driver);
+  // The node is gone and nothing runs any more: lets go of the drivers that were to run.
+  void abandon();
 
  private:
   // Drivers that wake each other for ever must not keep the loop from its sockets.
@@ -42,6 +44,7 @@ class RunLists {
   explicit RunLists(env::Env& env);
   RunList& of(env::Reactor& reactor);
   RunList& control() { return *lists_.back(); }
+  void abandon();
 
  private:
   std::vector<std::unique_ptr<RunList>> lists_;  // the control reactor's is the last

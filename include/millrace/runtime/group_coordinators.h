@@ -20,6 +20,7 @@ class GroupCoordinators {
   // All outlive it.
   GroupCoordinators(env::Env& env, RunLists& run_lists, PartitionManager& partitions, BrokerId node_id,
                     CoordinatorOptions options);
+  ~GroupCoordinators();
 
   // On the control reactor, after the partitions have seen the publication.
   void on_publication(metadata::Publication const& publication);

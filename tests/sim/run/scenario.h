@@ -33,6 +33,7 @@ ScenarioResult run_node(ScenarioInput const& input);
 ScenarioResult run_storage(ScenarioInput const& input);
 ScenarioResult run_follower(ScenarioInput const& input);
 ScenarioResult run_crash(ScenarioInput const& input);
+ScenarioResult run_group(ScenarioInput const& input);
 
 // Lets a scenario say what it was doing when an assertion of the product ends the process.
 void note_options(std::string_view options);

@@ -35,8 +35,8 @@ class RefusingController final : public runtime::ControllerClient {
 
 class Node final : public ScriptedBroker {
  public:
-  Node(NodeEnv& env, uint16_t port, metadata::ImagePtr first)
-      : env_(env), port_(port), image_(std::make_shared<metadata::Image>()), first_(std::move(first)), run_lists_(std::make_unique<runtime::RunLists>(env)),
+  Node(NodeEnv& env, uint16_t port, metadata::ImagePtr first, Configure configure)
+      : env_(env), port_(port), configure_(std::move(configure)), image_(std::make_shared<metadata::Image>()), first_(std::move(first)), run_lists_(std::make_unique<runtime::RunLists>(env)),
         controller_(static_cast<int64_t>(env.life()) * 1'000'000) {
     auto result = std::make_shared<Result<std::unique_ptr<storage::LogDirectory>>>(Error{});
     files_ = std::make_unique<storage::FileCache>(env_.disk(), 16 + env_.random("descriptors").below(64));
@@ -88,6 +88,7 @@ class Node final : public ScriptedBroker {
     publication.after = image_;
     publication.delta = metadata::compare_images(*publication.before, *publication.after);
     partitions_->on_publication(publication);
+    broker_->on_publication(publication);
     broker_->publish(image_, env_.control_reactor(), std::move(published));
   }
   void settle(Task done) override {
@@ -114,6 +115,7 @@ class Node final : public ScriptedBroker {
   void stop(Task done) override {
     if (!net_) return std::move(done)();
     auto& back = env_.control_reactor();
+    broker_->stop_groups();
     net_->stop(back.now() + 5s, back, [this, done = std::move(done)]() mutable {
       partitions_->stop(1, [done = std::move(done)](Status) mutable { std::move(done)(); });
     });
@@ -124,6 +126,7 @@ class Node final : public ScriptedBroker {
     runtime::PartitionManagerOptions options;
     options.node_id = BrokerId(kBrokerId);
     options.retention_check_interval = 10s;
+    options.cleaner.backoff = 500ms;
     partitions_ = std::make_unique<runtime::PartitionManager>(env_, *run_lists_,
                                                               std::vector{directory_.get()}, options);
     partitions_->start([this](Status status) {
@@ -134,6 +137,7 @@ class Node final : public ScriptedBroker {
       config.listeners.push_back({kListener, "", port_, "PLAINTEXT", broker::ListenerKind::broker});
       auto random = env_.random("config");
       config.region_bytes_min = random.chance(0.5) ? 1 : 1 << static_cast<int>(random.below(17));
+      if (configure_) configure_(config);
       broker_ = std::make_unique<broker::Broker>(env_, config, *run_lists_, *partitions_, controller_, image_);
       publish(first_, [this] {
         partitions_->when_all_open([this] {
@@ -153,6 +157,7 @@ class Node final : public ScriptedBroker {
 
   NodeEnv& env_;
   uint16_t port_;
+  Configure configure_;
   metadata::ImagePtr image_;
   metadata::ImagePtr first_;
   std::unique_ptr<runtime::RunLists> run_lists_;
@@ -167,8 +172,9 @@ class Node final : public ScriptedBroker {
 
 }  // namespace
 
-std::unique_ptr<ScriptedBroker> ScriptedBroker::make(NodeEnv& env, uint16_t port, metadata::ImagePtr first) {
-  return std::make_unique<Node>(env, port, std::move(first));
+std::unique_ptr<ScriptedBroker> ScriptedBroker::make(NodeEnv& env, uint16_t port, metadata::ImagePtr first,
+                                                     Configure configure) {
+  return std::make_unique<Node>(env, port, std::move(first), std::move(configure));
 }
 
 int64_t log_end_of(runtime::PartitionManager& partitions, TopicIdPartition const& partition) {

@@ -1,6 +1,7 @@
 // A broker under test whose metadata the scenario writes itself: real net, broker, partition drivers and storage on
 // one machine, and an image that the scenario publishes. Its other replica is the scripted follower.
 #pragma once
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -10,6 +11,9 @@
 
 namespace millrace::runtime {
 class PartitionManager;
+}
+namespace millrace::broker {
+struct NodeConfig;
 }
 
 namespace millrace::sim {
@@ -46,7 +50,10 @@ class BrokerUnderTest : public Process {
 class ScriptedBroker : public BrokerUnderTest {
  public:
   // Starts to come up; `published` tells when an image has reached every thread.
-  static std::unique_ptr<ScriptedBroker> make(NodeEnv& env, uint16_t port, metadata::ImagePtr first);
+  // `configure` may change the node's configuration before it is used.
+  using Configure = std::function<void(broker::NodeConfig&)>;
+  static std::unique_ptr<ScriptedBroker> make(NodeEnv& env, uint16_t port, metadata::ImagePtr first,
+                                              Configure configure = {});
   virtual void publish(metadata::ImagePtr image, Task published) = 0;  // on the control reactor
   // `done` runs there once every partition has done what it was told before.
   virtual void settle(Task done) = 0;
