@@ -122,7 +122,7 @@ class NodeEnv final : public env::Env, private DiskHost, private Hooks, private 
   // Frozen: nothing that this life does has an effect any more.
   bool is_dead() const { return is_dead_; }
   void freeze(CrashKind kind);
-  // The crash comes inside the disk call with this number, counted from the process's start.
+  // The crash comes inside the disk call with this number, counted from the process's start; 0: there is none any more.
   void crash_at_disk_call(int64_t number, CrashKind kind);
   CrashKind crash_kind() const { return crash_kind_; }
   bool was_crash() const { return was_crash_; }
