@@ -34,6 +34,18 @@ auto const* only_partition(auto const& topics) {
   return topics.size() == 1 && topics[0].partitions.size() == 1 ? &topics[0].partitions[0] : nullptr;
 }
 
+template <class Endpoint>
+std::vector<Endpoint> wire_endpoints(std::vector<raft::VoterEndpoint> const& endpoints) {
+  std::vector<Endpoint> out;
+  for (auto const& e : endpoints) {
+    auto& wire = out.emplace_back();
+    wire.name = e.listener;
+    wire.host = e.host;
+    wire.port = e.port;
+  }
+  return out;
+}
+
 SharedBytes part_of(SharedBytes const& frame, ByteView view) {
   if (view.empty()) return {};
   return frame.slice(static_cast<size_t>(view.data() - frame.data()), view.size());
@@ -97,6 +109,20 @@ void RaftPeers::learn(auto const& endpoints, BrokerId leader) {
     if (BrokerId{e.node_id} != leader || e.host.empty()) continue;
     driver_.learn_address({leader, std::string(e.host), static_cast<uint16_t>(e.port)});
   }
+}
+
+raft::Verdict RaftPeers::verdict_in(auto const& message) {
+  raft::Verdict out;
+  out.top = message.error_code;
+  if (out.top != ErrorCode::none) return out;
+  auto const* partition = only_partition(message.topics);
+  if (partition == nullptr) {
+    out.top = ErrorCode::invalid_request;
+    return out;
+  }
+  out = verdict_of(*partition);
+  learn(message.node_endpoints, out.leader);
+  return out;
 }
 
 template <class Response, class Request>
@@ -166,14 +192,9 @@ void RaftPeers::call(Key key, raft::effect::Send const& send, Mono deadline) {
           call_as<protocol::VoteResponse>(key, send.id, request, deadline,
                                           [this](auto& reply, raft::Response& out, auto&) {
                                             raft::VoteResponse response;
-                                            response.verdict.top = reply.message.error_code;
-                                            if (auto const* p = only_partition(reply.message.topics);
-                                                p != nullptr && response.verdict.top == ErrorCode::none) {
-                                              response.verdict = verdict_of(*p);
-                                              response.is_granted = p->vote_granted;
-                                              learn(reply.message.node_endpoints, response.verdict.leader);
-                                            } else if (response.verdict.top == ErrorCode::none) {
-                                              response.verdict.top = ErrorCode::invalid_request;
+                                            response.verdict = verdict_in(reply.message);
+                                            if (response.verdict.top == ErrorCode::none) {
+                                              response.is_granted = only_partition(reply.message.topics)->vote_granted;
                                             }
                                             out = response;
                                           });
@@ -185,13 +206,8 @@ void RaftPeers::call(Key key, raft::effect::Send const& send, Mono deadline) {
           protocol::BeginQuorumEpochRequest::TopicData topic;
           topic.topic_name = kTopic;
           topic.partitions = {&partition, 1};
-          std::vector<protocol::BeginQuorumEpochRequest::LeaderEndpoint> endpoints;
-          for (auto const& e : driver_.network_.endpoints) {
-            auto& wire = endpoints.emplace_back();
-            wire.name = e.listener;
-            wire.host = e.host;
-            wire.port = e.port;
-          }
+          auto endpoints =
+              wire_endpoints<protocol::BeginQuorumEpochRequest::LeaderEndpoint>(driver_.network_.endpoints);
           protocol::BeginQuorumEpochRequest request;
           request.cluster_id = cluster_id;
           request.voter_id = r.voter.id.value;
@@ -199,16 +215,7 @@ void RaftPeers::call(Key key, raft::effect::Send const& send, Mono deadline) {
           request.leader_endpoints = endpoints;
           call_as<protocol::BeginQuorumEpochResponse>(key, send.id, request, deadline,
                                                       [this](auto& reply, raft::Response& out, auto&) {
-                                                        raft::BeginEpochResponse response;
-                                                        response.verdict.top = reply.message.error_code;
-                                                        if (auto const* p = only_partition(reply.message.topics);
-                                                            p != nullptr && response.verdict.top == ErrorCode::none) {
-                                                          response.verdict = verdict_of(*p);
-                                                          learn(reply.message.node_endpoints, response.verdict.leader);
-                                                        } else if (response.verdict.top == ErrorCode::none) {
-                                                          response.verdict.top = ErrorCode::invalid_request;
-                                                        }
-                                                        out = response;
+                                                        out = raft::BeginEpochResponse{verdict_in(reply.message)};
                                                       });
         } else if constexpr (std::is_same_v<R, raft::EndEpochRequest>) {
           std::vector<int32_t> successors;
@@ -227,29 +234,14 @@ void RaftPeers::call(Key key, raft::effect::Send const& send, Mono deadline) {
           protocol::EndQuorumEpochRequest::TopicData topic;
           topic.topic_name = kTopic;
           topic.partitions = {&partition, 1};
-          std::vector<protocol::EndQuorumEpochRequest::LeaderEndpoint> endpoints;
-          for (auto const& e : driver_.network_.endpoints) {
-            auto& wire = endpoints.emplace_back();
-            wire.name = e.listener;
-            wire.host = e.host;
-            wire.port = e.port;
-          }
+          auto endpoints = wire_endpoints<protocol::EndQuorumEpochRequest::LeaderEndpoint>(driver_.network_.endpoints);
           protocol::EndQuorumEpochRequest request;
           request.cluster_id = cluster_id;
           request.topics = {&topic, 1};
           request.leader_endpoints = endpoints;
           call_as<protocol::EndQuorumEpochResponse>(key, send.id, request, deadline,
                                                     [this](auto& reply, raft::Response& out, auto&) {
-                                                      raft::EndEpochResponse response;
-                                                      response.verdict.top = reply.message.error_code;
-                                                      if (auto const* p = only_partition(reply.message.topics);
-                                                          p != nullptr && response.verdict.top == ErrorCode::none) {
-                                                        response.verdict = verdict_of(*p);
-                                                        learn(reply.message.node_endpoints, response.verdict.leader);
-                                                      } else if (response.verdict.top == ErrorCode::none) {
-                                                        response.verdict.top = ErrorCode::invalid_request;
-                                                      }
-                                                      out = response;
+                                                      out = raft::EndEpochResponse{verdict_in(reply.message)};
                                                     });
         } else if constexpr (std::is_same_v<R, raft::FetchRequest>) {
           auto const served = connection.served(ApiKey::fetch);

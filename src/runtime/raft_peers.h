@@ -35,6 +35,8 @@ class RaftPeers {
   void finish(Key key, raft::RequestId id, raft::Response response, std::vector<SharedBytes> records);
   void fail(Key key, raft::RequestId id, raft::event::Failure failure);
   void learn(auto const& endpoints, BrokerId leader);
+  // Of an answer about the one partition; learns where the leader is. `top` is none only if that partition is there.
+  raft::Verdict verdict_in(auto const& message);
 
   env::Env& env_;
   env::Reactor& reactor_;
