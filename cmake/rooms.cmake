@@ -1,9 +1,10 @@
 # The rooms of DESIGN.md, lowest first. A room may include only itself and the rooms after USES (not their own
 # uses). This table feeds linking and tests/house/check_includes.py.
 #
-#   mr_room(<name> USES <rooms...> [EXTERNAL <libraries...>] [MUTANTS])
+#   mr_room(<name> USES <rooms...> [EXTERNAL <libraries...>] [MUTANTS <files...>])
 #
-# MUTANTS builds the room a second time with MR_MUTANTS defined, for the simulator only.
+# MUTANTS names the files that hold an MR_MUTANT: they are built a second time with MR_MUTANTS defined, for tests and the
+# simulator, whose linker meets them before the room's own. A mutant in a file that is not named here never fires.
 set(MR_ROOMS "")
 set(MR_ROOMS_TABLE "")
 
@@ -22,7 +23,7 @@ function(mr_library target)
 endfunction()
 
 function(mr_room name)
-  cmake_parse_arguments(ROOM "MUTANTS" "" "USES;EXTERNAL" ${ARGN})
+  cmake_parse_arguments(ROOM "" "" "USES;EXTERNAL;MUTANTS" ${ARGN})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/${name}/*.cpp)
   list(FILTER sources EXCLUDE REGEX "/main\\.cpp$")
   if(sources)
@@ -30,10 +31,10 @@ function(mr_room name)
     mr_library(mr_${name})
     target_link_libraries(mr_${name} PUBLIC ${ROOM_EXTERNAL})
     if(ROOM_MUTANTS AND MR_BUILD_TESTS)
-      add_library(mr_${name}_mutants STATIC EXCLUDE_FROM_ALL ${sources})
+      list(TRANSFORM ROOM_MUTANTS PREPEND ${CMAKE_SOURCE_DIR}/src/${name}/)
+      add_library(mr_${name}_mutants STATIC EXCLUDE_FROM_ALL ${ROOM_MUTANTS})
       mr_library(mr_${name}_mutants)
       target_compile_definitions(mr_${name}_mutants PRIVATE MR_MUTANTS)
-      target_link_libraries(mr_${name}_mutants PUBLIC ${ROOM_EXTERNAL})
     endif()
   endif()
   set_property(GLOBAL PROPERTY MR_USES_${name} ${ROOM_USES})
@@ -42,7 +43,7 @@ function(mr_room name)
   set(MR_ROOMS_TABLE "${MR_ROOMS_TABLE}${name}: ${uses}\n" PARENT_SCOPE)
 endfunction()
 
-# Links <target> with the named rooms and everything below them. MUTANTS takes the mutant builds where they exist.
+# Links <target> with the named rooms and everything below them. MUTANTS puts their mutant files first.
 function(mr_link target)
   cmake_parse_arguments(LINK "MUTANTS" "" "ROOMS" ${ARGN})
   set(todo ${LINK_ROOMS})
@@ -55,16 +56,18 @@ function(mr_link target)
       list(APPEND todo ${uses})
     endif()
   endwhile()
+  set(mutants "")
   set(libraries "")
   foreach(room ${all})
     if(LINK_MUTANTS AND TARGET mr_${room}_mutants)
-      list(APPEND libraries mr_${room}_mutants)
-    elseif(TARGET mr_${room})
+      list(APPEND mutants mr_${room}_mutants)
+    endif()
+    if(TARGET mr_${room})
       list(APPEND libraries mr_${room})
     endif()
   endforeach()
   mr_library(${target})
-  target_link_libraries(${target} PRIVATE -Wl,--start-group ${libraries} -Wl,--end-group)
+  target_link_libraries(${target} PRIVATE -Wl,--start-group ${mutants} ${libraries} -Wl,--end-group)
 endfunction()
 
 mr_room(base)
@@ -73,15 +76,19 @@ mr_room(env USES base bytes)
 mr_room(record USES base bytes)
 mr_room(protocol USES base bytes)
 mr_room(client USES base bytes env protocol)
-mr_room(storage USES base bytes env record protocol MUTANTS)
-mr_room(raft USES base bytes record protocol MUTANTS)
-mr_room(metadata USES base bytes record protocol MUTANTS)
-mr_room(replication USES base bytes record protocol MUTANTS)
-mr_room(coordinator USES base bytes record protocol MUTANTS)
-mr_room(runtime USES base bytes env record protocol client storage raft metadata replication coordinator MUTANTS)
+mr_room(storage USES base bytes env record protocol
+        MUTANTS log_directory.cpp)
+mr_room(raft USES base bytes record protocol
+        MUTANTS election.cpp log.cpp machine.cpp peers.cpp)
+mr_room(metadata USES base bytes record protocol)
+mr_room(replication USES base bytes record protocol
+        MUTANTS partition.cpp)
+mr_room(coordinator USES base bytes record protocol
+        MUTANTS classic/member.cpp classic/offsets.cpp classic/rebalance.cpp)
+mr_room(runtime USES base bytes env record protocol client storage raft metadata replication coordinator
+        MUTANTS coordinator_driver.cpp partition_driver.cpp)
 mr_room(net USES base bytes env)
-mr_room(broker USES base bytes env record protocol client storage raft metadata replication coordinator runtime net
-        MUTANTS)
+mr_room(broker USES base bytes env record protocol client storage raft metadata replication coordinator runtime net)
 mr_room(env_os USES base bytes env EXTERNAL mr_boost spdlog::spdlog OpenSSL::SSL OpenSSL::Crypto)
 mr_room(admin USES base bytes env metadata net runtime broker env_os EXTERNAL mr_boost prometheus-cpp::core)
 mr_room(server USES base bytes env record protocol client storage raft metadata replication coordinator runtime net
