@@ -558,20 +558,17 @@ def zsh_completion():
             os.environ.update(TERM="dumb", PS1="> ", ZDOTDIR=folder)
             os.execvp("zsh", ["zsh", "-f", "-i"])
 
-        def talk(line, pause=1.5):
+        def talk(line, *expected):
             os.write(terminal, line.encode())
-            out, deadline = b"", time.monotonic() + pause
-            while time.monotonic() < deadline:
+            out, deadline = "", time.monotonic() + 30
+            while not all(word in out for word in expected):
+                assert time.monotonic() < deadline, (line, expected, out)
                 if select.select([terminal], [], [], 0.1)[0]:
-                    out += os.read(terminal, 65536)
-            return out.decode(errors="replace")
-        talk(f"fpath=({folder} $fpath); autoload -U compinit; compinit -u -D; LISTMAX=1000\n")
-        out = talk("millrace group \t")
-        assert all(word in out for word in ("describe", "delete-offsets", "reset")), out
-        out = talk("\x15millrace group list --type s\t")
-        assert "share" in out and "streams" in out, out
-        out = talk("\x15millrace topic cr\t")
-        assert out.rstrip().endswith("eate"), repr(out)
+                    out += os.read(terminal, 65536).decode(errors="replace")
+        talk(f"fpath=({folder} $fpath); autoload -U compinit; compinit -u -D; LISTMAX=1000; print set''up\n", "setup")
+        talk("millrace group \t", "describe", "delete-offsets", "reset")
+        talk("\x15millrace group list --type s\t", "share", "streams")
+        talk("\x15millrace topic cr\t", "eate")
         os.close(terminal)
         os.waitpid(pid, 0)
 

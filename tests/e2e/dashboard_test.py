@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """The Grafana dashboard (config/grafana/millrace.json) against a real Prometheus that scrapes a node under load: each
 query of each panel must return data, every metric of the registry must be scraped or excused here, and promtool must
-like the page. Needs the prometheus package of Debian 12, or PROMETHEUS naming the directory of its two programs."""
+like the page. Needs Prometheus: Debian's package, what scripts/setup fetched, or PROMETHEUS naming the directory of its two
+programs."""
 import json
 import os
 import re
@@ -26,10 +27,10 @@ EXCUSED = {"millrace_group_stuck"}
 
 
 def program(name):
-    place = os.environ.get("PROMETHEUS")
-    found = shutil.which(name, path=place) if place else shutil.which(name)
+    fetched = Path.home() / ".cache/millrace/prometheus"
+    found = shutil.which(name, path=os.environ.get("PROMETHEUS")) or shutil.which(name, path=str(fetched))
     if found is None:
-        print(f"skipped: no {name} here (Debian package prometheus)")
+        print(f"skipped: no {name} here (scripts/setup fetches it)")
         sys.exit(77)
     return found
 
