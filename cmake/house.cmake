@@ -33,13 +33,20 @@ if(TARGET millrace)
     add_test(NAME e2e_${suite} COMMAND Python3::Interpreter ${CMAKE_SOURCE_DIR}/tests/e2e/${suite}_test.py ${e2e_${suite}})
     set_tests_properties(e2e_${suite} PROPERTIES ENVIRONMENT MILLRACE=$<TARGET_FILE:millrace> TIMEOUT 240)
   endforeach()
+  add_test(NAME e2e_examples COMMAND Python3::Interpreter ${CMAKE_SOURCE_DIR}/tests/e2e/examples_test.py)
+  set_tests_properties(e2e_examples PROPERTIES ENVIRONMENT MILLRACE=$<TARGET_FILE:millrace> TIMEOUT 240)
+  if(NOT MR_SANITIZE)
+    add_test(NAME package COMMAND Python3::Interpreter ${CMAKE_SOURCE_DIR}/tests/package/package_test.py)
+    set_tests_properties(package PROPERTIES ENVIRONMENT BUILD=${CMAKE_BINARY_DIR} TIMEOUT 240)
+  endif()
   # Skipped where there is no Prometheus.
   add_test(NAME e2e_dashboard COMMAND Python3::Interpreter ${CMAKE_SOURCE_DIR}/tests/e2e/dashboard_test.py)
   set_tests_properties(e2e_dashboard PROPERTIES ENVIRONMENT MILLRACE=$<TARGET_FILE:millrace> TIMEOUT 240 SKIP_RETURN_CODE 77)
   add_test(NAME cli_usage COMMAND Python3::Interpreter ${CMAKE_SOURCE_DIR}/tests/cli/usage_test.py)
   set_tests_properties(cli_usage PROPERTIES ENVIRONMENT MILLRACE=$<TARGET_FILE:millrace> TIMEOUT 240)
-  # The commands. fish_completion and zsh_completion need those shells.
+  # The commands.
   add_test(NAME cli_commands COMMAND Python3::Interpreter ${CMAKE_SOURCE_DIR}/tests/cli/commands_test.py topics topic_offsets groups
-    group_reset configs broker_configs quotas cluster log_dirs old_broker old_broker_configs unreachable wrong_advertised_address client_properties bash_completion reference)
+    group_reset configs broker_configs quotas cluster log_dirs old_broker old_broker_configs unreachable wrong_advertised_address client_properties
+    bash_completion fish_completion zsh_completion reference)
   set_tests_properties(cli_commands PROPERTIES ENVIRONMENT MILLRACE=$<TARGET_FILE:millrace> TIMEOUT 240)
 endif()
