@@ -34,7 +34,7 @@ set(CPACK_STRIP_FILES ON)
 set(CPACK_PACKAGE_CONTACT "The Millrace authors <maintainers@millrace.org>")
 set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "streaming log server that speaks the Apache Kafka protocol")
 set(CPACK_DEBIAN_PACKAGE_DESCRIPTION
-    "One binary is the broker, the controller and the command line. Stock Kafka\n clients and tools use it unchanged, and its data directories have Kafka's files.")
+    "One binary is the broker, the controller and the command line. Stock Kafka\n clients and tools use it unchanged; its data directories have Kafka's files.")
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_SECTION net)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
