@@ -31,7 +31,7 @@ set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
 set(CPACK_INSTALL_DEFAULT_DIRECTORY_PERMISSIONS OWNER_READ OWNER_WRITE OWNER_EXECUTE GROUP_READ GROUP_EXECUTE WORLD_READ WORLD_EXECUTE)
 set(CPACK_STRIP_FILES ON)
-set(CPACK_PACKAGE_CONTACT "The Millrace authors <maintainers@millrace.org>")
+set(CPACK_PACKAGE_CONTACT "The Millrace authors <maintainers@millrace.example>")
 set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "streaming log server that speaks the Apache Kafka protocol")
 set(CPACK_DEBIAN_PACKAGE_DESCRIPTION
     "One binary is the broker, the controller and the command line. Stock Kafka\n clients and tools use it unchanged; its data directories have Kafka's files.")
