@@ -52,6 +52,7 @@ constexpr Route kRoutes[] = {
     {ApiKey::begin_quorum_epoch, handle_begin_quorum_epoch},
     {ApiKey::end_quorum_epoch, handle_end_quorum_epoch},
     {ApiKey::describe_quorum, handle_describe_quorum},
+    {ApiKey::alter_partition, handle_alter_partition},
     {ApiKey::update_features, handle_update_features},
     {ApiKey::fetch_snapshot, handle_fetch_snapshot},
     {ApiKey::describe_cluster, handle_describe_cluster},

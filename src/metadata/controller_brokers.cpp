@@ -1,11 +1,10 @@
 // Brokers: registration, heartbeats, fencing, and what they do to partitions.
 #include <algorithm>
-#include <charconv>
 
 #include "millrace/metadata/controller.h"
 #include "millrace/metadata/features.h"
-#include "millrace/metadata/partition_change.h"
 #include "millrace/protocol/records/metadata.h"
+#include "partition_rules.h"
 
 namespace millrace::metadata {
 namespace {
@@ -15,15 +14,6 @@ enum class Move {
   lost_unsynced,    // restarted, and what it had not synced may be gone
   comes,            // unfenced: leaderless partitions may take it
 };
-
-int32_t topic_min_isr(Image const& tip, std::string_view topic, int32_t fallback) {
-  static constexpr std::string_view kKey = "min.insync.replicas";
-  auto const* value = tip.find_config(ConfigResourceType::topic, topic, kKey);
-  if (value == nullptr) value = tip.find_config(ConfigResourceType::broker, "", kKey);
-  int32_t out = fallback;
-  if (value != nullptr) std::from_chars(value->data(), value->data() + value->size(), out);
-  return out;
-}
 
 bool is_touched(PartitionImage const& p, BrokerId broker, Move move) {
   auto const has = [&](std::vector<BrokerId> const& list) { return std::find(list.begin(), list.end(), broker) != list.end(); };
@@ -35,35 +25,29 @@ bool is_touched(PartitionImage const& p, BrokerId broker, Move move) {
   return false;
 }
 
-void move_partitions(Image const& tip, BrokerId broker, Move move, int32_t default_min_isr, RecordList& out) {
+void move_partitions(Image const& tip, ControllerConfig const& config, BrokerId broker, Move move, RecordList& out) {
   bool const elr_enabled = tip.feature_level(kElrFeature) > 0;
   auto const metadata_version = tip.metadata_version();
-  auto const is_active = [&](BrokerId id) {
-    if (id == broker) return move == Move::comes;
-    auto const* other = tip.find_broker(id);
-    return other != nullptr && other->is_active();
-  };
   tip.topics_by_id.for_each([&](TopicId const& id, TopicImagePtr const& topic) {
+    std::optional<TopicRules> rules;
     topic->partitions.for_each([&](int32_t index, PartitionImagePtr const& partition) {
       if (!is_touched(*partition, broker, move)) return;
-      PartitionChange change;
-      change.topic_id = id;
-      change.index = index;
-      change.partition = partition.get();
-      change.min_isr = topic_min_isr(tip, topic->name, default_min_isr);
-      change.elr_enabled = elr_enabled;
-      change.is_acceptable_leader = is_active;
-      change.target_isr = partition->isr;
-      if (auto const* unclean = tip.find_config(ConfigResourceType::topic, topic->name, "unclean.leader.election.enable")) {
-        change.allow_unclean = *unclean == "true";
-      }
-      if (move != Move::comes) {
-        std::erase(change.target_isr, broker);
-        // Without ELR the last member of the ISR stays in it: it is the only one that has everything.
-        if (!elr_enabled && change.target_isr.empty()) change.target_isr = {broker};
-      }
+      if (!rules) rules = topic_rules(tip, config, *topic);
+      std::function<bool(BrokerId)> const is_acceptable = [&](BrokerId candidate) {
+        if (candidate != broker) return may_lead(tip, *partition, candidate);
+        return move == Move::comes && tip.find_broker(broker)->has_online_directory(partition->directory_of(broker));
+      };
+      PartitionChange change{.topic_id = id,
+                             .index = index,
+                             .partition = *partition,
+                             .min_isr = rules->min_isr,
+                             .elr_enabled = elr_enabled,
+                             .election = rules->allows_unclean ? Election::unclean : Election::online,
+                             .may_lead = is_acceptable,
+                             .hooks = *config.hooks};
+      if (move != Move::comes) std::erase(change.target_isr, broker);
       if (move == Move::lost_unsynced) change.unclean_shutdown = {broker};
-      add_partition_change(out, std::move(change), metadata_version);
+      add_partition_change(out, change, metadata_version);
     });
   });
 }
@@ -192,7 +176,7 @@ Decision Controller::decide(Image const& tip, RegisterBroker const& request, Mon
   } else if (existing != nullptr) {
     bool const is_clean = request.previous_broker_epoch == existing->epoch;
     RecordList moves;
-    move_partitions(tip, request.id, is_clean ? Move::leaves : Move::lost_unsynced, config_.min_isr, moves);
+    move_partitions(tip, config_, request.id, is_clean ? Move::leaves : Move::lost_unsynced, moves);
     add_broker_record(decision.records, broker, tip.metadata_version());
     decision.records.append(moves);
   }
@@ -218,7 +202,7 @@ Decision Controller::decide(Image const& tip, BrokerHeartbeat const& request, Mo
   auto& out = decision.records;
   auto const fence = [&] {
     add_fencing(out, *broker, true);
-    move_partitions(tip, request.id, Move::leaves, config_.min_isr, out);
+    move_partitions(tip, config_, request.id, Move::leaves, out);
     answer.is_fenced = true;
   };
   if (broker->is_fenced) {
@@ -230,14 +214,14 @@ Decision Controller::decide(Image const& tip, BrokerHeartbeat const& request, Mo
           broker->cordoned_directories != request.cordoned_directories) {
         add_cordoned(out, *broker, *request.cordoned_directories);
       }
-      move_partitions(tip, request.id, Move::comes, config_.min_isr, out);
+      move_partitions(tip, config_, request.id, Move::comes, out);
       answer.is_fenced = false;
     }
   } else if (request.want_shut_down) {
     if (!request.want_fence && has_leaderships(tip, request.id)) {
       if (!broker->is_in_controlled_shutdown) {
         add_controlled_shutdown(out, *broker);
-        move_partitions(tip, request.id, Move::leaves, config_.min_isr, out);
+        move_partitions(tip, config_, request.id, Move::leaves, out);
       }
     } else {
       fence();
@@ -257,7 +241,7 @@ Decision Controller::decide(Image const& tip, UnregisterBroker const& request, M
   if (broker == nullptr) {
     answer.error = {ErrorCode::broker_id_not_registered, fmt::format("Broker ID {} is not currently registered", request.id)};
   } else {
-    move_partitions(tip, request.id, Move::leaves, config_.min_isr, decision.records);
+    move_partitions(tip, config_, request.id, Move::leaves, decision.records);
     protocol::UnregisterBrokerRecord r;
     r.broker_id = request.id.value;
     r.broker_epoch = broker->epoch;
@@ -284,7 +268,7 @@ RecordList Controller::fence_stale_brokers(Image const& tip, Mono now) {
     auto const heard = last_heard_.find(id);
     if (heard != last_heard_.end() && now - heard->second < config_.broker_session) return true;
     add_fencing(out, *broker, true);
-    move_partitions(tip, id, Move::leaves, config_.min_isr, out);
+    move_partitions(tip, config_, id, Move::leaves, out);
     return false;  // the next one is decided on the image that this one makes
   });
   return out;

@@ -10,6 +10,12 @@ Endpoint const* BrokerImage::find_endpoint(std::string_view listener) const {
   return nullptr;
 }
 
+bool BrokerImage::has_online_directory(DirectoryId const& directory) const {
+  if (directory == kDirectoryUnassigned || directory == kDirectoryMigrating) return true;
+  if (directory == kDirectoryLost) return false;
+  return directories.empty() || std::binary_search(directories.begin(), directories.end(), directory);
+}
+
 bool PartitionImage::has_replica(BrokerId broker) const {
   return std::find(replicas.begin(), replicas.end(), broker) != replicas.end();
 }

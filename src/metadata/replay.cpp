@@ -205,28 +205,10 @@ Status apply(Target t, PartitionChangeRecord const& r) {
   if (topic == nullptr) return misfit("change of partition {} of topic id {}, which is not there", r.partition_id, r.topic_id);
   auto const* before = topic->find_partition(r.partition_id);
   if (before == nullptr) return misfit("change of {}-{}, which is not there", topic->name, r.partition_id);
-  auto p = *before;
-  if (!r.replicas.is_null()) {
-    p.replicas = broker_ids(r.replicas);
-    p.directories.clear();
-    for (auto broker : p.replicas) p.directories.push_back(before->directory_of(broker));
-  }
-  if (!r.directories.empty()) p.directories = uuids(r.directories);
-  if (!r.isr.is_null()) p.isr = broker_ids(r.isr);
-  if (!r.removing_replicas.is_null()) p.removing_replicas = broker_ids(r.removing_replicas);
-  if (!r.adding_replicas.is_null()) p.adding_replicas = broker_ids(r.adding_replicas);
-  if (!r.eligible_leader_replicas.is_null()) p.elr = broker_ids(r.eligible_leader_replicas);
-  if (!r.last_known_elr.is_null()) p.last_known_elr = broker_ids(r.last_known_elr);
-  constexpr int32_t kNoLeaderChange = -2;
-  if (r.leader != kNoLeaderChange) {
-    p.leader = BrokerId{r.leader};
-    p.leader_epoch += 1;
-  }
   if (r.leader_recovery_state < -1 || r.leader_recovery_state > 1) {
     return misfit("{}-{}: leader recovery state {}", topic->name, r.partition_id, r.leader_recovery_state);
   }
-  if (r.leader_recovery_state >= 0) p.recovery_state = static_cast<LeaderRecoveryState>(r.leader_recovery_state);
-  p.partition_epoch += 1;
+  auto p = changed_partition(*before, r);
   MR_TRY(check_partition(*topic, r.partition_id, p));
   put_partition(t, *topic, r.partition_id, std::move(p));
   return {};
@@ -431,6 +413,28 @@ Status apply_frame(Frame frame, Reader& in, Target target) {
 }
 
 }  // namespace
+
+PartitionImage changed_partition(PartitionImage const& before, protocol::PartitionChangeRecord const& r) {
+  auto p = before;
+  if (!r.replicas.is_null()) {
+    p.replicas = broker_ids(r.replicas);
+    p.directories.clear();
+    for (auto broker : p.replicas) p.directories.push_back(before.directory_of(broker));
+  }
+  if (!r.directories.empty()) p.directories = uuids(r.directories);
+  if (!r.isr.is_null()) p.isr = broker_ids(r.isr);
+  if (!r.removing_replicas.is_null()) p.removing_replicas = broker_ids(r.removing_replicas);
+  if (!r.adding_replicas.is_null()) p.adding_replicas = broker_ids(r.adding_replicas);
+  if (!r.eligible_leader_replicas.is_null()) p.elr = broker_ids(r.eligible_leader_replicas);
+  if (!r.last_known_elr.is_null()) p.last_known_elr = broker_ids(r.last_known_elr);
+  if (r.leader != kNoLeaderChange) {
+    p.leader = BrokerId{r.leader};
+    p.leader_epoch += 1;
+  }
+  if (r.leader_recovery_state >= 0) p.recovery_state = static_cast<LeaderRecoveryState>(r.leader_recovery_state);
+  p.partition_epoch += 1;
+  return p;
+}
 
 Status apply_record(Image& image, ByteView value, Offset offset, ImageDelta& delta) {
   if (value.size() > kRecordBytesMax) return misfit("the record at offset {} has {} bytes", offset, value.size());

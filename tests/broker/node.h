@@ -24,9 +24,16 @@ struct Outcome {
   std::string bytes;  // of the response, with its header
 };
 
-class NoController final : public runtime::ControllerClient {
+// Answers nothing, unless the test gives it a script.
+class ScriptedController final : public runtime::ControllerClient {
  public:
-  void submit(metadata::ControllerRequest, Mono, env::Reactor&, Callback<void(metadata::ControllerAnswer)>) override {}
+  std::function<metadata::ControllerAnswer(metadata::ControllerRequest const&)> script;
+
+  void submit(metadata::ControllerRequest request, Mono, env::Reactor& back,
+              Callback<void(metadata::ControllerAnswer)> done) override {
+    if (!script) return;
+    back.post([answer = script(request), done = std::move(done)]() mutable { std::move(done)(std::move(answer)); });
+  }
   void next_producer_id(Mono, env::Reactor&, Callback<void(Result<ProducerId>)>) override {}
   runtime::QuorumDescription describe_quorum() const override { return {}; }
   BrokerId active_controller() const override { return BrokerId(1); }
@@ -56,7 +63,8 @@ class BrokerProcess final : public sim::Process {
     });
     NodeConfig config;
     config.cluster_id = "AAAAAAAAAAAAAAAAAAAAAQ";
-    config.listeners = {{"PLAINTEXT", "localhost", 9092, "PLAINTEXT"}};
+    config.listeners = {{"PLAINTEXT", "localhost", 9092, "PLAINTEXT"},
+                        {"CONTROLLER", "localhost", 9093, "PLAINTEXT", ListenerKind::controller}};
     broker_ = std::make_unique<Broker>(env, config, run_lists_, *partitions_, controller_,
                                        std::make_shared<metadata::Image const>());
     partitions_->start([this, first_image](Status status) {
@@ -81,7 +89,7 @@ class BrokerProcess final : public sim::Process {
   sim::NodeEnv& env_;
   runtime::RunLists run_lists_;
   storage::FileCache files_;
-  NoController controller_;
+  ScriptedController controller_;
   std::unique_ptr<storage::LogDirectory> directory_;
   std::unique_ptr<runtime::PartitionManager> partitions_;
   std::unique_ptr<Broker> broker_;
@@ -149,9 +157,9 @@ class BrokerTest : public testing::Test {
     connect();
   }
   BrokerProcess& process() { return static_cast<BrokerProcess&>(*machine.process()); }
-  void connect() {
+  void connect(std::string listener = "PLAINTEXT") {
     connection = std::make_shared<net::ConnectionInfo>();
-    connection->listener_name = "PLAINTEXT";
+    connection->listener_name = std::move(listener);
     connection->reactor = &machine.node()->reactor(0);
   }
   std::shared_ptr<runtime::PartitionDriver> partition(std::string const& topic, int32_t index) {

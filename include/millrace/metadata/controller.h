@@ -5,6 +5,7 @@
 #include <functional>
 #include <map>
 
+#include "millrace/base/hooks.h"
 #include "millrace/base/time.h"
 #include "millrace/metadata/controller_api.h"
 #include "millrace/metadata/image.h"
@@ -22,6 +23,7 @@ struct ControllerConfig {
   int32_t min_isr = 1;                     // min.insync.replicas of the node's file; recorded at bootstrap
   Duration broker_session = 9s;            // broker.session.timeout.ms
   StaticConfigs statics;
+  Hooks* hooks = &Hooks::none();           // outlives the controller
   std::shared_ptr<BrokerSettings const> settings = std::make_shared<BrokerSettings const>();  // keys of brokers
 };
 
@@ -65,8 +67,12 @@ class Controller {
   Decision decide(Image const& tip, CreateInternalTopic const& request, Mono now);
   Decision decide(Image const& tip, AlterConfigs const& request, Mono now);
   Decision decide(Image const& tip, AlterClientQuotas const& request, Mono now);
+  Decision decide(Image const& tip, AlterPartition const& request, Mono now);
+  Decision decide(Image const& tip, ElectLeaders const& request, Mono now);
+  Decision decide(Image const& tip, AssignReplicasToDirectories const& request, Mono now);
   ApiError alter_configs(Image const& tip, AlterConfigs const& request, ConfigResourceChange const& change,
                          RecordList& out) const;
+  PartitionIsrChanged change_isr(Image const& tip, BrokerId broker, PartitionIsrChange const& change, RecordList& out) const;
   TopicCreated create_topic(Image const& tip, TopicCreation const& topic, RecordList& out);
 
   ControllerConfig config_;

@@ -138,6 +138,74 @@ struct RegisterControllerAnswer {
   ApiError error;
 };
 
+// ---- In-sync sets, as the leaders of partitions change them
+
+struct IsrMember {
+  BrokerId id;
+  int64_t broker_epoch = -1;  // under which it fetched; -1: not told
+};
+struct PartitionIsrChange {
+  TopicId topic;
+  int32_t partition{};
+  LeaderEpoch leader_epoch;
+  int32_t partition_epoch{};
+  std::vector<IsrMember> isr;
+  LeaderRecoveryState recovery_state = LeaderRecoveryState::recovered;
+};
+struct AlterPartition {
+  BrokerId broker;
+  int64_t broker_epoch{};
+  std::vector<PartitionIsrChange> partitions;
+};
+// Without an error: the partition as it is after the change. With one, only what names it.
+struct PartitionIsrChanged {
+  TopicId topic;
+  int32_t partition{};
+  ErrorCode error{};
+  BrokerId leader{0};
+  LeaderEpoch leader_epoch{0};
+  std::vector<BrokerId> isr;
+  LeaderRecoveryState recovery_state = LeaderRecoveryState::recovered;
+  int32_t partition_epoch{};
+};
+struct AlterPartitionAnswer {
+  ApiError error;                               // of the request as a whole; `partitions` is empty then
+  std::vector<PartitionIsrChanged> partitions;  // in the order of the request
+};
+
+// ---- Elections
+
+struct ElectLeaders {
+  bool is_unclean = false;
+  std::optional<std::vector<std::pair<std::string, std::vector<int32_t>>>> partitions;  // none: all
+};
+struct PartitionElected {
+  std::string topic;
+  int32_t partition{};
+  ApiError error;
+};
+struct ElectLeadersAnswer {
+  ApiError error;
+  std::vector<PartitionElected> partitions;  // asked for all: only those for which there was something to do
+};
+
+// ---- Directories of replicas
+
+struct ReplicaDirectory {
+  DirectoryId directory;
+  TopicId topic;
+  int32_t partition{};
+};
+struct AssignReplicasToDirectories {
+  BrokerId broker;
+  int64_t broker_epoch{};
+  std::vector<ReplicaDirectory> replicas;
+};
+struct AssignReplicasToDirectoriesAnswer {
+  ApiError error;
+  std::vector<std::pair<ReplicaDirectory, ErrorCode>> replicas;  // in the order of the request
+};
+
 // ---- Producer ids
 
 inline constexpr int32_t kProducerIdBlockCount = 1000;
@@ -213,12 +281,14 @@ struct AlterClientQuotasAnswer {
 
 using ControllerRequest = std::variant<CreateTopics, DeleteTopics, CreatePartitions, RegisterBroker, BrokerHeartbeat,
                                        UnregisterBroker, RegisterController, AllocateProducerIds, UpdateFeatures,
-                                       CreateInternalTopic, AlterConfigs, AlterClientQuotas>;
+                                       CreateInternalTopic, AlterConfigs, AlterClientQuotas, AlterPartition, ElectLeaders,
+                                       AssignReplicasToDirectories>;
 // The alternative of the same position as the request's.
 using ControllerAnswer = std::variant<CreateTopicsAnswer, DeleteTopicsAnswer, CreatePartitionsAnswer, RegisterBrokerAnswer,
                                       BrokerHeartbeatAnswer, UnregisterBrokerAnswer, RegisterControllerAnswer,
                                       AllocateProducerIdsAnswer, UpdateFeaturesAnswer, CreateInternalTopicAnswer,
-                                      AlterConfigsAnswer, AlterClientQuotasAnswer>;
+                                      AlterConfigsAnswer, AlterClientQuotasAnswer, AlterPartitionAnswer, ElectLeadersAnswer,
+                                      AssignReplicasToDirectoriesAnswer>;
 static_assert(std::variant_size_v<ControllerRequest> == std::variant_size_v<ControllerAnswer>);
 
 // The answer to `request` that carries nothing but `error`.

@@ -17,6 +17,7 @@ inline constexpr std::string_view kShareFeature = "share.version";
 inline constexpr std::string_view kStreamsFeature = "streams.version";
 
 inline constexpr int16_t kMetadataVersionMin = 7;           // 3.3-IV3
+inline constexpr int16_t kMetadataVersion36Iv0 = 12;        // an in-sync set may shrink within a leader epoch
 inline constexpr int16_t kMetadataVersion37Iv2 = 17;        // directories
 inline constexpr int16_t kMetadataVersion40Iv1 = 23;        // ELR
 inline constexpr int16_t kMetadataVersion43 = 30;           // cordoned directories

@@ -50,6 +50,9 @@ struct BrokerImage {
   std::optional<std::vector<DirectoryId>> cordoned_directories;
 
   Endpoint const* find_endpoint(std::string_view listener) const;
+  // Whether a replica in `directory` can be served. What is not assigned yet, or was there before directories had
+  // ids, is taken to be well.
+  bool has_online_directory(DirectoryId const& directory) const;
   // May lead and be chosen for new replicas.
   bool is_active() const { return !is_fenced && !is_in_controlled_shutdown; }
   friend bool operator==(BrokerImage const&, BrokerImage const&) = default;

@@ -8,7 +8,18 @@
 #include "millrace/metadata/delta.h"
 #include "millrace/metadata/image.h"
 
+namespace millrace::protocol {
+struct PartitionChangeRecord;
+}
+
 namespace millrace::metadata {
+
+// What a PartitionChangeRecord holds as its leader when the leadership stays as it is. Any other value, the present
+// leader too, begins a new leader epoch.
+inline constexpr int32_t kNoLeaderChange = -2;
+
+// The partition after `change`.
+PartitionImage changed_partition(PartitionImage const& before, protocol::PartitionChangeRecord const& change);
 
 // Applies the value of one record of the metadata log (frame version, type, version, fields) to `image` and notes
 // what it touched in `delta`. An unknown type or version, bytes that do not parse, or a record that does not fit the
