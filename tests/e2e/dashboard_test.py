@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""The Grafana dashboard (config/grafana/millrace.json) against a real Prometheus that scrapes a node under load: each
-query of each panel must return data, every metric of the registry must be scraped or excused here, and promtool must
-like the page. Needs Prometheus: Debian's package, what scripts/setup fetched, or PROMETHEUS naming the directory of its two
-programs."""
+"""The Grafana dashboard (config/grafana/millrace.json) and the alerts (config/prometheus). The dashboard is tried with a real
+Prometheus that scrapes a node under load: each query of each panel must return data, and every metric of the registry must be
+scraped or excused here. promtool must like the page of metrics, and proves when alerts fire. Needs Prometheus: Debian's
+package, what scripts/setup fetched, or PROMETHEUS naming the directory of its two programs."""
 import json
 import os
 import re
@@ -152,5 +152,17 @@ def promtool_likes_the_page():
         assert done.returncode == 0, done.stdout + done.stderr
 
 
+def alerts_fire():
+    """Each of them does when it should and none for a node that is well, and they ask for metrics that there are."""
+    alerts = ROOT / "config/prometheus/alerts.yml"
+    for command in (("check", "config", ROOT / "config/prometheus/prometheus.yml"), ("test", "rules", ROOT / "tests/data/prometheus/alerts_test.yml")):
+        done = subprocess.run([program("promtool"), *command], text=True, capture_output=True, check=False)
+        assert done.returncode == 0, done.stdout + done.stderr
+    expressions = re.findall(r"^ +expr: (.*)", alerts.read_text(), re.M)
+    documented = set(re.findall(r"^\| `(millrace_[a-z_]+)` \|", (ROOT / "docs/metrics.md").read_text(), re.M))
+    used = {name for expression in expressions for name in re.findall(r"millrace_[a-z_]+", expression)}
+    assert len(expressions) > 10 and used <= documented, used - documented
+
+
 if __name__ == "__main__":
-    main(every_panel_returns_data, promtool_likes_the_page)
+    main(every_panel_returns_data, promtool_likes_the_page, alerts_fire)
