@@ -158,6 +158,10 @@ Plan plan_automatic(Image const& tip, TopicCreation const& topic, ControllerConf
 
 // Names, then configuration: what is wrong with the topic before its partitions are looked at.
 ApiError check_topic(Image const& tip, TopicCreation const& topic) {
+  // Whoever asks: as a topic it would share its directory with the log of the quorum.
+  if (topic.name == kMetadataTopicName) {
+    return {ErrorCode::invalid_request, fmt::format("Creation of internal topic {} is prohibited.", kMetadataTopicName)};
+  }
   if (tip.find_topic(topic.name) != nullptr) {
     return {ErrorCode::topic_already_exists, fmt::format("Topic '{}' already exists.", topic.name)};
   }

@@ -161,6 +161,17 @@ TEST(Controller, TopicCreationIsCheckedInKafkasOrder) {
   EXPECT_EQ(effective.source, ConfigSource::static_broker);
 }
 
+// Kafka's brokers create what a Metadata request misses by the same request as CreateTopics, so no handler is the place for this.
+TEST(Controller, TheMetadataLogIsNoTopic) {
+  Story story;
+  story.register_broker(1, 1);
+  story.beat(1);
+  auto const created = story.create("__cluster_metadata");
+  EXPECT_EQ(created.error.code, ErrorCode::invalid_request);
+  EXPECT_EQ(created.error.message, "Creation of internal topic __cluster_metadata is prohibited.");
+  EXPECT_EQ(story.last_record_count(), 0u);
+}
+
 TEST(Controller, TopicsGrowAndGo) {
   Story story;
   ASSERT_TRUE(story.register_broker(1, 1).error.ok());
