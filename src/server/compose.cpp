@@ -212,6 +212,7 @@ Result<broker::LocalNodeOptions> compose_node(Configuration const& configuration
   out.partitions.node_id = plan.node_id;
   out.partitions.topic_defaults = topic_defaults(plan, statics);
   out.partitions.topic_defaults.log.producer_expiry_ms = integer("producer.id.expiration.ms");
+  out.partitions.producer_check_interval = from_ms(integer("producer.id.expiration.check.interval.ms"));
   out.partitions.retention_check_interval = from_ms(integer("log.retention.check.interval.ms"));
 
   auto& cleaner = out.partitions.cleaner;
