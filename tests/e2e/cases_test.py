@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 """Small inputs that broke other brokers, each with the answer that Kafka 4.4.0 gives. B02, B06 and B56 stand in hostile_test.py.
 """
+import difflib
 import gzip
+import json
 import os
 import shutil
 import struct
@@ -10,7 +12,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from wire import (LIST_OFFSETS, METADATA, PRODUCE, Broker, Connection, Cursor, array, batch, crc32c, main, produce_body, records, text,
+from wire import (LIST_OFFSETS, METADATA, PRODUCE, ROOT, Broker, Connection, Cursor, array, batch, crc32c, main, produce_body, records, text,
                   varint)
 
 OUT_OF_ORDER, UNKNOWN_TOPIC, TOO_LARGE, OFFSET_METADATA_TOO_LARGE, INVALID_TIMESTAMP = 45, 3, 10, 12, 32
@@ -73,6 +75,27 @@ def node(test, **settings):
         assert broker.alive(), broker.tail()
 
 
+def B04_compression_is_used_by_clients_that_look_at_the_lowest_version():
+    """librdkafka takes Produce's lowest version for what the broker can decompress; those versions are not served."""
+    def run(broker, c):
+        c.create("t")
+        assert c.api_versions()[PRODUCE][0] == 0
+        for version in range(3):
+            with broker.connect() as old:
+                try:
+                    old.call(PRODUCE, version, struct.pack(">hi", -1, 1000) + array([]))
+                    raise AssertionError(f"Produce v{version} is answered")
+                except ConnectionError:
+                    pass
+        values = [b"%d" % n * 50 for n in range(10)]
+        subprocess.run(["kcat", "-b", "%s:%d" % broker.address, "-P", "-t", "t", "-z", "lz4"], input=b"\n".join(values), check=True, timeout=60)
+        data = c.fetch("t", {0: 0})[0][2]
+        assert struct.unpack_from(">h", data, 21)[0] & 7 == 3, "lz4 is not what is stored"
+        out = subprocess.run(["kcat", "-b", "%s:%d" % broker.address, "-C", "-t", "t", "-e", "-q"], capture_output=True, check=True, timeout=60)
+        assert out.stdout.split() == values
+    node(run)
+
+
 def B07_a_retried_batch_is_not_appended_again():
     def run(_, c):
         c.create("t")
@@ -87,6 +110,22 @@ def B07_a_retried_batch_is_not_appended_again():
         assert send_all() == first
         assert c.offsets("t", [0])[0] == (0, 5)
     node(run)
+
+
+def B09_a_producer_that_was_forgotten_goes_on():
+    def run(_, c):
+        c.create("t")
+        pid, epoch = c.init_producer()
+        for sequence in range(3):
+            assert c.produce("t", {0: batch([b"x"], pid, epoch, sequence)})[0] == (0, sequence)
+        assert c.produce("t", {0: batch([b"x"], pid, epoch, 7)})[0][0] == OUT_OF_ORDER
+        end = time.monotonic() + 20
+        while c.produce("t", {0: batch([b"x"], pid, epoch, 7)})[0][0] == OUT_OF_ORDER:
+            assert time.monotonic() < end, "the producer is not forgotten"
+            time.sleep(0.2)
+        assert c.offsets("t", [0])[0] == (0, 4)
+        assert c.produce("t", {0: batch([b"x"], pid, epoch, 8)})[0] == (0, 4)
+    node(run, producer_id_expiration_ms=1000, producer_id_expiration_check_interval_ms=200)
 
 
 def B23_a_fetch_inside_a_batch_gets_it_whole():
@@ -125,9 +164,9 @@ def B26_offsets_by_time():
             rows = answer.array(lambda: (answer.text(), answer.array(lambda: (answer.take(">ihqqi"), answer.tags())), answer.tags()))
             _, error, time_ms, offset, _ = rows[0][1][0][0]
             return error, time_ms, offset
-        # after it, at it, before it, end, start, newest record, start on this disk, last tiered
+        # after it, at it, before it, end, start, newest record, start on this disk, last tiered, first not yet tiered, unknown
         expected = {1001: (0, -1, -1), 1000: (0, 1000, 0), 0: (0, 1000, 0), -1: (0, -1, 1), -2: (0, -1, 0), -3: (0, 1000, 0),
-                    -4: (0, -1, 0), -5: (0, -1, -1)}
+                    -4: (0, -1, 0), -5: (0, -1, -1), -6: (0, -1, -1), -7: (35, -1, -1)}
         found = {timestamp: ask(timestamp) for timestamp in expected}
         assert found == expected, found
     node(run)
@@ -141,6 +180,19 @@ def B28_a_record_from_the_future():
     node(run)
 
 
+def B28_a_record_from_the_future_leaves_by_its_age():
+    """Kafka keeps its segment until that day."""
+    def run(_, c):
+        c.create("t", 1, {"message.timestamp.after.max.ms": 2**63 - 1, "retention.ms": 1000})
+        assert c.produce("t", {0: batch([b"x"], timestamp_ms=NOW_MS + 10 * 365 * 86_400_000)})[0] == (0, 0)
+        assert c.offsets("t", [0], -2)[0] == (0, 0)
+        end = time.monotonic() + 20
+        while c.offsets("t", [0], -2)[0] != (0, 1):
+            assert time.monotonic() < end, "the segment stays"
+            time.sleep(0.1)
+    node(run, log_retention_check_interval_ms=200, log_initial_task_delay_ms=200)
+
+
 def B29_validate_only_on_an_existing_name():
     def run(_, c):
         c.create("t")
@@ -148,6 +200,72 @@ def B29_validate_only_on_an_existing_name():
         answer = c.call(19, 3, body)
         answer.take(">i")
         assert answer.array(lambda: (answer.text(), answer.take(">h"), answer.text()))[0][:2] == ("t", TOPIC_EXISTS)
+    node(run)
+
+
+def created_configs(c, topic, configs):
+    """{key: (value, read only, source, sensitive)} of a topic that is made here; CreateTopics version 7."""
+    answer = call(c, 19, 7, compact_array([compact(topic) + struct.pack(">ih", 1, 1) + b"\1" + compact_array(
+        [compact(k) + compact(v) + b"\0" for k, v in configs.items()]) + b"\0"]) + struct.pack(">ib", 10000, 0) + b"\0")
+    answer.take(">i")
+
+    def config():
+        row = answer.text(), (answer.text(), *answer.take(">bbb"))
+        answer.tags()
+        return row
+
+    def created():
+        answer.text()
+        answer.at += 16
+        assert answer.take(">h") == 0, answer.text()
+        answer.text()
+        answer.take(">ih")
+        rows = dict(answer.array(config))
+        answer.tags()
+        return rows
+    return answer.array(created)[0]
+
+
+def described_configs(c, kind, name):
+    """{key: (value, read only, source, sensitive, type, synonyms)}; DescribeConfigs version 4."""
+    answer = call(c, 32, 4, compact_array([struct.pack(">b", kind) + compact(name) + b"\0\0"]) + b"\1\0\0")
+    answer.take(">i")
+
+    def synonym():
+        row = answer.text(), answer.text(), answer.take(">b")
+        answer.tags()
+        return row
+
+    def config():
+        key, fixed = answer.text(), (answer.text(), *answer.take(">bbb"))
+        synonyms, kind_of_value, documentation = answer.array(synonym), answer.take(">b"), answer.text()
+        assert documentation is None
+        answer.tags()
+        return key, (*fixed, kind_of_value, synonyms)
+
+    def resource():
+        assert answer.take(">h") == 0, answer.text()
+        answer.text()
+        answer.take(">b")
+        answer.text()
+        rows = dict(answer.array(config))
+        answer.tags()
+        return rows
+    return answer.array(resource)[0]
+
+
+def topic_configs(c):
+    """What both APIs tell of a topic with one override, a line for each key."""
+    made, told = created_configs(c, "t", {"retention.ms": "86400000"}), described_configs(c, 2, "t")
+    return [json.dumps([key, made.get(key), told.get(key)]) for key in sorted(made.keys() | told.keys())]
+
+
+def B30_configurations_of_a_topic():
+    """Compared with what Kafka 4.4.0 told on a node with no settings of its own."""
+    def run(_, c):
+        expected = (ROOT / "tests/data/configuration/topic-told.jsonl").read_text().splitlines()
+        found = topic_configs(c)
+        assert found == expected, "\n".join(difflib.unified_diff(expected, found, lineterm="", n=0))
     node(run)
 
 
