@@ -8,6 +8,11 @@ add_test(NAME house_symbols
 add_test(NAME house_symbols_can_fail
   COMMAND Python3::Interpreter ${house}/check_symbols.py --self-test ${CMAKE_CXX_COMPILER})
 
+add_test(NAME house_settings COMMAND Python3::Interpreter ${house}/check_settings.py ${CMAKE_SOURCE_DIR})
+add_test(NAME house_settings_can_fail COMMAND Python3::Interpreter ${house}/check_settings.py --self-test)
+# The table of stock clients hides no failure.
+add_test(NAME house_compatibility_table COMMAND Python3::Interpreter ${CMAKE_SOURCE_DIR}/tests/compat/table_test.py)
+
 # A stock client against the real binary.
 if(TARGET millrace)
   add_test(NAME e2e_kcat COMMAND ${CMAKE_SOURCE_DIR}/tests/e2e/kcat_test.sh)
@@ -19,8 +24,10 @@ if(TARGET millrace)
   set(e2e_compaction a_million_commits a_topic_written_over_and_over)
   set(e2e_faulty short_io one_of_two_directories_fails few_descriptors_many_partitions no_descriptors_for_connections)
   # All but B52_a_full_disk, which mounts a file system.
-  set(e2e_cases B07_a_retried_batch_is_not_appended_again B23_a_fetch_inside_a_batch_gets_it_whole
+  set(e2e_cases B04_compression_is_used_by_clients_that_look_at_the_lowest_version B07_a_retried_batch_is_not_appended_again
+    B09_a_producer_that_was_forgotten_goes_on B23_a_fetch_inside_a_batch_gets_it_whole
     B24_a_batch_above_every_limit_is_still_delivered B26_offsets_by_time B28_a_record_from_the_future
+    B28_a_record_from_the_future_leaves_by_its_age B30_configurations_of_a_topic
     B29_validate_only_on_an_existing_name B32_one_answer_for_each_topic B34_more_partitions_leave_the_policy_alone
     B37_a_record_without_a_key_in_a_compacted_topic B38_the_size_that_counts_is_the_compressed_one B39_metadata_of_offsets
     B50_what_an_administrators_client_asks_first B54_a_stop_after_many_deletions)
