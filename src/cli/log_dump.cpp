@@ -33,7 +33,8 @@ int dump_log(LogDumpOptions const& options) {
     auto const payload = options.payload.empty() ? storage::payload_format_of(file) : format->second;
     auto const text = storage::dump_file((*env)->disk(), file, payload);
     if (!text) {
-      print_error(fmt::format("{}: {}", file, text.error().message),
+      auto const& what = text.error().message;
+      print_error(what.starts_with(file) ? what : fmt::format("{}: {}", file, what),
                   "Name a .log, .index, .timeindex, .txnindex, .snapshot or .checkpoint file.");
       exit_code = kFailed;
       continue;

@@ -1,6 +1,12 @@
 // The command line of `millrace`. Parsing is here; what the commands do is in their own files.
 #include <CLI/CLI.hpp>
 
+#include <cerrno>
+#include <charconv>
+#include <filesystem>
+
+#include <unistd.h>
+
 #include "millrace/cli/commands.h"
 #include "millrace/server/server.h"
 #include "millrace/server/settings.h"
@@ -9,10 +15,32 @@ namespace {
 
 using namespace millrace;
 
+// CLI11's own checks print their bounds as doubles with 300 digits, and call a file that may not be read missing.
+CLI::Validator at_least(int64_t least, std::string name) {
+  return {[least](std::string& text) {
+            int64_t value{};
+            auto const* const end = text.data() + text.size();
+            auto const [stop, error] = std::from_chars(text.data(), end, value);
+            if (error == std::errc{} && stop == end && value >= least) return std::string{};
+            return fmt::format("{} is no whole number from {} on", server::shown(text), least);
+          },
+          std::move(name)};
+}
+
+CLI::Validator readable_file() {
+  return {[](std::string& path) {
+            std::error_code ignored;
+            if (std::filesystem::is_directory(path, ignored)) return fmt::format("{}: it is a directory", server::shown(path));
+            if (::access(path.c_str(), R_OK) == 0) return std::string{};
+            return fmt::format("{}: {}", server::shown(path), std::strerror(errno));
+          },
+          "FILE"};
+}
+
 void add_serve(CLI::App& app, int& exit_code) {
   auto* const command = app.add_subcommand("serve", "Run a node");
   auto const options = std::make_shared<server::ServeOptions>();
-  command->add_option("-c,--config", options->config_file, "server.properties or a .yaml file")->check(CLI::ExistingFile);
+  command->add_option("-c,--config", options->config_file, "server.properties or a .yaml file")->check(readable_file());
   command->add_option("-o,--override", options->overrides, "key=value; wins over the file and the environment")
       ->take_all()
       ->allow_extra_args(false);
@@ -27,7 +55,7 @@ void add_cluster(CLI::App& command, cli::ClusterOptions& options) {
       ->envname("MILLRACE_BOOTSTRAP")
       ->group(kClusterOptions);
   command.add_option("--command-config", options.properties_file, "Kafka's client properties")
-      ->check(CLI::ExistingFile)
+      ->check(readable_file())
       ->group(kClusterOptions);
   command.add_option("--timeout-ms", options.timeout_ms, "Give up on a request after this long (default: 30000)")
       ->check(CLI::Range(int64_t{1}, int64_t{3'600'000}))
@@ -68,7 +96,7 @@ void add_topic_changes(CLI::App& topic, int& exit_code) {
   {
     auto [command, options] = add_command(topic, "alter", "Change settings, add partitions", exit_code, cli::alter_topics);
     command->add_option("name", options->names, "Names")->required();
-    command->add_option("-p,--partitions", options->partition_count, "Have so many partitions; there is no way back")->check(CLI::PositiveNumber);
+    command->add_option("-p,--partitions", options->partition_count, "Have so many partitions; there is no way back")->check(at_least(1, "POSITIVE"));
     add_repeated(*command, "--config", options->configs, "KEY=VALUE, may be repeated");
     add_repeated(*command, "--delete-config", options->configs_deleted, "KEY that falls back to its default, may be repeated");
     command->add_flag("--validate-only", options->only_validate, "Check, change nothing");
@@ -91,9 +119,9 @@ void add_topic(CLI::App& app, int& exit_code) {
     auto [command, options] = add_command(*topic, "create", "Create topics", exit_code, cli::create_topics);
     command->add_option("name", options->names, "Names")->required();
     command->add_option("-p,--partitions", options->partition_count, "Partitions (default: the broker's)")
-        ->check(CLI::PositiveNumber);
+        ->check(at_least(1, "POSITIVE"));
     command->add_option("-r,--replication-factor", options->replication_factor, "Replicas (default: the broker's)")
-        ->check(CLI::PositiveNumber);
+        ->check(at_least(1, "POSITIVE"));
     command->add_option("--config", options->configs, "KEY=VALUE, may be repeated")->allow_extra_args(false)->take_all();
     command->add_flag("--validate-only", options->only_validate, "Check, create nothing");
     command->add_flag("--if-not-exists", options->may_exist, "A topic that is there already is no error");
@@ -116,7 +144,7 @@ void add_topic(CLI::App& app, int& exit_code) {
                                           cli::show_hot_topics);
     command->add_option("name", options->name, "Name (default: all that carry anything)");
     command->add_option("-n,--partitions", options->partition_count_max, "Show so many partitions of each topic (default: 10)")
-        ->check(CLI::PositiveNumber);
+        ->check(at_least(1, "POSITIVE"));
     add_admin(*command, *options);
   }
   add_topic_changes(*topic, exit_code);
@@ -131,7 +159,7 @@ void add_group_reset(CLI::App& group, int& exit_code) {
   command->add_option("--to", options->to, "earliest, latest, current, an offset, @MILLISECONDS since 1970, or a time like 2026-11-29T10:20:30Z");
   command->add_option("--back", options->back, "To the first record of this length of time: 90s, 15m, 2h, 1d, PT2H");
   command->add_option("--shift", options->shift, "So many offsets on, or back where negative");
-  command->add_option("--from-file", options->file, "To the offsets of TOPIC,PARTITION,OFFSET lines")->check(CLI::ExistingFile);
+  command->add_option("--from-file", options->file, "To the offsets of TOPIC,PARTITION,OFFSET lines")->check(readable_file());
   command->add_flag("--csv", options->as_csv, "Print such lines");
   command->add_flag("--dry-run", options->is_dry_run, "Change nothing; this is so without --execute");
   command->add_flag("--execute", options->execute, "Commit the offsets");
@@ -265,7 +293,7 @@ void add_produce(CLI::App& app, int& exit_code) {
   auto [command, options] = add_command(app, "produce", "Write lines as records", exit_code, cli::produce);
   command->add_option("topic", options->topic, "Topic")->required();
   command->add_option("-f,--file", options->file, "Read lines from here instead of standard input");
-  command->add_option("-p,--partition", options->partition, "Partition (default: by key, else in turn)")->check(CLI::NonNegativeNumber);
+  command->add_option("-p,--partition", options->partition, "Partition (default: by key, else in turn)")->check(at_least(0, "NONNEGATIVE"));
   command->add_option("-k,--key-separator", options->key_separator, "What stands before this in a line is the key");
   command->add_option("-H,--header", options->headers, "NAME=VALUE on every record, may be repeated")->allow_extra_args(false)->take_all();
   command->add_option("-z,--compression", options->codec, "none, gzip, snappy, lz4 or zstd")->capture_default_str();
@@ -282,7 +310,7 @@ void add_consume(CLI::App& app, int& exit_code) {
   command->add_option("topic", options->topic, "Topic")->required();
   command->add_option("-p,--partition", options->partitions, "Partitions (default: all)")->delimiter(',');
   command->add_option("-f,--from", options->from, "earliest, latest, an offset, or @MILLISECONDS since 1970")->capture_default_str();
-  command->add_option("-n,--count", options->record_count_max, "Stop after so many records")->check(CLI::NonNegativeNumber);
+  command->add_option("-n,--count", options->record_count_max, "Stop after so many records")->check(at_least(0, "NONNEGATIVE"));
   command->add_flag("-e,--stop-at-end", options->stop_at_end, "Stop where the log ended when the command began");
   command->add_flag("--read-committed", options->read_committed, "Skip records of open and aborted transactions");
   command->add_option("-k,--key-separator", options->key_separator, "Print the key and this before the value");
@@ -373,6 +401,35 @@ std::optional<std::string> unknown_command(CLI::App const& app, int argc, char**
   return std::nullopt;
 }
 
+// What is wrong with the arguments, and where help is, on standard error.
+void print_parse_error(CLI::App const& app, CLI::ParseError const& error) {
+  auto const* level = &app;
+  std::string path = app.get_name();
+  for (auto parsed = level->get_subcommands(); !parsed.empty(); parsed = level->get_subcommands()) {
+    level = parsed.front();
+    path += " " + level->get_name();
+  }
+  std::string what = error.what();
+  // Named first: that a command or a value is missing may only follow from it.
+  auto const unexpected = level->remaining();
+  auto const option = std::ranges::find_if(unexpected, [](auto const& word) { return word.size() > 1 && word[0] == '-'; });
+  if (option != unexpected.end()) {
+    auto const name = option->substr(0, option->find('='));
+    std::string nearest;
+    size_t distance = server::edit_distance_max(name) + 1;
+    for (auto const* each : level->get_options()) {
+      for (auto const& known : each->get_lnames()) {
+        auto const here = name.size() < 100 ? server::edit_distance(name, "--" + known) : distance;
+        if (here < distance) std::tie(nearest, distance) = std::pair("--" + known, here);
+      }
+    }
+    what = fmt::format("there is no option {}{}", server::shown(name), nearest.empty() ? "" : "; did you mean " + nearest + "?");
+  } else if (!unexpected.empty()) {
+    what = fmt::format("{} is one argument too many", server::shown(unexpected.front()));
+  }
+  fmt::print(stderr, "millrace: {}\n  See `{} --help`.\n", what, path);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -399,7 +456,9 @@ int main(int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (CLI::ParseError const& error) {
-    return app.exit(error) == 0 ? cli::kOk : cli::kUsage;
+    if (error.get_exit_code() == 0) return app.exit(error);  // --help, --version
+    print_parse_error(app, error);
+    return cli::kUsage;
   }
   return exit_code;
 }

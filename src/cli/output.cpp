@@ -72,6 +72,9 @@ int report(Error const& error, ClusterOptions const&) {
                       ? ""
                       : "Is a broker running there? Name another with --bootstrap HOST:PORT or MILLRACE_BOOTSTRAP.");
       return kUnreachable;
+    case ErrorKind::unsupported:
+      print_error(error.message, "Controllers and older brokers serve less; name another broker with --bootstrap HOST:PORT.");
+      return kFailed;
     default:
       print_error(error.message);
       return kFailed;
@@ -89,7 +92,7 @@ std::string_view remedy_for(ErrorCode code) {
     case ErrorCode::topic_already_exists: return "Delete it first, choose another name, or pass --if-not-exists.";
     case ErrorCode::unknown_topic_or_partition: return "See `millrace topic list`; create it with `millrace topic create`.";
     case ErrorCode::invalid_replication_factor: return "There are fewer live brokers than replicas; lower --replication-factor.";
-    case ErrorCode::invalid_config: return "See docs/configuration.md for the topic settings and their ranges.";
+    case ErrorCode::invalid_config: return "`millrace config describe KIND NAME --all` lists the settings there are, with their values now.";
     case ErrorCode::message_too_large: return "Raise the topic's max.message.bytes, or send smaller records.";
     case ErrorCode::not_enough_replicas: return "Too few replicas are in sync; bring brokers back or lower min.insync.replicas.";
     case ErrorCode::topic_authorization_failed:

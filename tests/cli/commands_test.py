@@ -323,7 +323,7 @@ def configs():
         assert setting("max.message.bytes")[1] == "DEFAULT_CONFIG"
 
         _, complaint = cli.run("config", "set", "topic", topic, "retention.msec=1", code=FAILED)
-        assert "INVALID_CONFIG" in complaint and "retention.msec" in complaint and "docs/configuration.md" in complaint, complaint
+        assert "INVALID_CONFIG" in complaint and "retention.msec" in complaint and "--all" in complaint, complaint
         cli.run("config", "set", "topic", topic, code=USAGE)
         cli.run("config", "set", "thing", topic, "a=b", code=USAGE)
         cli.run("config", "describe", "broker", "one", code=USAGE)

@@ -42,8 +42,27 @@ def usage_errors():
     for arguments in ((), ("topic",), ("topic", "create"), ("topic", "list", "--nonsense"), ("consume",), ("serve", "--config", "/none"),
                       ("consume", "t", "-n", "many"), ("serve", "-o", "nonsense"), ("topic", "list", "--timeout-ms", "0"), ("-x",)):
         out, err = run(*arguments, code=2)
-        assert out == "" and err != "", (arguments, out, err)
+        assert out == "" and err.startswith("millrace: ") and len(err) < 400, (arguments, out, err)
     assert run("--help")[0] and run("topic", "create", "--help")[0]
+
+
+def usage_errors_name_what_is_wrong():
+    """The very words, since they are all that somebody gets who does not know the command."""
+    for arguments, said in (
+            ((), "A subcommand is required\n  See `millrace --help`."),
+            (("topic", "create"), "name is required\n  See `millrace topic create --help`."),
+            (("topic", "create", "t", "--partition", "3"),
+             "there is no option --partition; did you mean --partitions?\n  See `millrace topic create --help`."),
+            (("topic", "list", "--jsn"), "there is no option --jsn; did you mean --json?\n  See `millrace topic list --help`."),
+            (("--versoin",), "there is no option --versoin; did you mean --version?\n  See `millrace --help`."),
+            (("topic", "list", "--no-such-thing=\x1b"), "there is no option --no-such-thing\n  See `millrace topic list --help`."),
+            (("cluster", "status", "now"), "now is one argument too many\n  See `millrace cluster status --help`."),
+            (("topic", "create", "t", "-p", "0"),
+             "--partitions: 0 is no whole number from 1 on\n  See `millrace topic create --help`."),
+            (("consume", "t", "-n", "-1"), "--count: -1 is no whole number from 0 on\n  See `millrace consume --help`."),
+            (("serve", "--config", "/none"), "--config: /none: No such file or directory\n  See `millrace serve --help`."),
+            (("serve", "--config", "/"), "--config: /: it is a directory\n  See `millrace serve --help`.")):
+        assert run(*arguments, code=2)[1] == f"millrace: {said}\n", run(*arguments, code=2)
 
 
 def check_config():
@@ -98,4 +117,4 @@ def a_taken_port():
 
 
 if __name__ == "__main__":
-    main(version, unknown_commands, usage_errors, check_config, environment, reference, wildcards_listen_on_both_families, a_taken_port)
+    main(version, unknown_commands, usage_errors, usage_errors_name_what_is_wrong, check_config, environment, reference, wildcards_listen_on_both_families, a_taken_port)
