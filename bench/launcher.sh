@@ -34,6 +34,7 @@ config() {  # ID N
     echo "controller.listener.names=CONTROLLER"
     echo "listeners=PLAINTEXT://$HOST:$(port "$id" 0),CONTROLLER://$HOST:$(port "$id" 2)"
     echo "listener.security.protocol.map=PLAINTEXT:PLAINTEXT,SSL:SSL,CONTROLLER:PLAINTEXT"
+    [ "$count" = 1 ] || echo "millrace.cluster.id=bGF1bmNoZWQtY2x1c3Rlcg"
     echo "millrace.admin.listener=$HOST:$(port "$id" 4)"
     echo "log.dirs=$folder/data"
     echo "offsets.topic.replication.factor=$factor"

@@ -89,6 +89,7 @@ std::string_view phase_name(broker::LocalNode::Phase phase) {
     case broker::LocalNode::Phase::stopped: return "stopped";
     case broker::LocalNode::Phase::opening: return "opening";
     case broker::LocalNode::Phase::loading: return "loading";
+    case broker::LocalNode::Phase::joining: return "joining";
     case broker::LocalNode::Phase::serving: return "serving";
     case broker::LocalNode::Phase::stopping: return "stopping";
   }

@@ -1,4 +1,6 @@
 // Every metric, in the order of docs/metrics.md. `kafka` names what Kafka's own dashboards show for the same thing.
+#include <charconv>
+
 #include "metrics.h"
 #include "millrace/metadata/image.h"
 #include "millrace/runtime/partition_driver.h"
@@ -12,6 +14,18 @@ constexpr auto kGauge = MetricKind::gauge;
 using F = Figures const&;
 using S = Samples&;
 
+int64_t in_sync(metadata::PartitionImage const& partition) { return static_cast<int64_t>(partition.isr.size()); }
+
+// As far as the metadata tells it: what was set for the topic, else for the cluster, else 1.
+int32_t min_isr_of(metadata::Image const& image, std::string_view topic) {
+  static constexpr std::string_view kKey = "min.insync.replicas";
+  auto const* text = image.find_config(metadata::ConfigResourceType::topic, topic, kKey);
+  if (text == nullptr) text = image.find_config(metadata::ConfigResourceType::broker, "", kKey);
+  int32_t value = 1;
+  if (text != nullptr) std::from_chars(text->data(), text->data() + text->size(), value);
+  return value;
+}
+
 // The partitions of this node whose images `wanted` is true of.
 template <class Wanted>
 int64_t count_led(F f, Wanted&& wanted) {
@@ -21,9 +35,40 @@ int64_t count_led(F f, Wanted&& wanted) {
     if (partition->status() != runtime::PartitionStatus::leader) continue;
     auto const& id = partition->identity().id;
     auto const* image = f.node.image->find_partition(id.topic_id, id.partition);
-    if (image != nullptr && wanted(*image)) ++count;
+    if (image == nullptr) continue;
+    if constexpr (std::is_invocable_v<Wanted&, metadata::PartitionImage const&>) {
+      if (wanted(*image)) ++count;
+    } else {
+      if (wanted(*image, min_isr_of(*f.node.image, partition->identity().name.topic))) ++count;
+    }
   }
   return count;
+}
+
+template <class Wanted>
+int64_t count_partitions(F f, Wanted&& wanted) {
+  int64_t count = 0;
+  if (f.node.image == nullptr) return count;
+  f.node.image->topics.for_each([&](std::string const&, metadata::TopicImagePtr const& topic) {
+    topic->partitions.for_each([&](int32_t, metadata::PartitionImagePtr const& p) { count += wanted(*p) ? 1 : 0; });
+  });
+  return count;
+}
+
+int64_t quorum_end(F f) {
+  int64_t end = 0;
+  for (auto const& replica : f.node.quorum.voters) {
+    if (replica.key.id == f.node_id) end = replica.log_end.value;
+  }
+  return end;
+}
+
+template <class Value>
+void per_quorum_replica(F f, S out, Value&& value) {
+  if (!f.is_active_controller) return;
+  for (auto const* list : {&f.node.quorum.voters, &f.node.quorum.observers}) {
+    for (auto const& replica : *list) out.add(value(replica), {{"replica", fmt::format_int(replica.key.id.value).c_str()}});
+  }
 }
 
 template <class Value>
@@ -134,6 +179,12 @@ constexpr Metric kMetrics[] = {
     {"partitions_under_replicated", kGauge, "", "Partitions led here of which a replica is not in sync.",
      "kafka.server:type=ReplicaManager,name=UnderReplicatedPartitions",
      [](F f, S out) { out.add(count_led(f, [](auto const& p) { return p.isr.size() < p.replicas.size(); })); }},
+    {"partitions_under_min_isr", kGauge, "", "Partitions led here with fewer replicas in sync than `min.insync.replicas`.",
+     "kafka.server:type=ReplicaManager,name=UnderMinIsrPartitionCount",
+     [](F f, S out) { out.add(count_led(f, [](auto const& p, int32_t min_isr) { return in_sync(p) < min_isr; })); }},
+    {"partitions_at_min_isr", kGauge, "", "Partitions led here with just as many replicas in sync as `min.insync.replicas` wants.",
+     "kafka.server:type=ReplicaManager,name=AtMinIsrPartitionCount",
+     [](F f, S out) { out.add(count_led(f, [](auto const& p, int32_t min_isr) { return in_sync(p) == min_isr; })); }},
     {"partitions_not_preferred", kGauge, "", "Partitions led here although another replica is the preferred leader.",
      "kafka.controller:type=KafkaController,name=PreferredReplicaImbalanceCount",
      [](F f, S out) {
@@ -240,6 +291,18 @@ constexpr Metric kMetrics[] = {
     {"cluster_partitions", kGauge, "", "Partitions of the cluster.",
      "kafka.controller:type=KafkaController,name=GlobalPartitionCount",
      [](F f, S out) { if (f.node.image != nullptr) out.add(f.node.image->partition_count()); }},
+    {"cluster_partitions_offline", kGauge, "", "Partitions of the cluster without a leader.",
+     "kafka.controller:type=KafkaController,name=OfflinePartitionsCount",
+     [](F f, S out) { out.add(count_partitions(f, [](auto const& p) { return p.leader == kNoBroker; })); }},
+    {"cluster_partitions_under_replicated", kGauge, "", "Partitions of the cluster of which a replica is not in sync.", "",
+     [](F f, S out) { out.add(count_partitions(f, [](auto const& p) { return p.isr.size() < p.replicas.size(); })); }},
+    {"quorum_end_offset", kGauge, "replica", "Where the metadata log of a voter or observer ends; told by the active controller.",
+     "kafka.server:type=raft-metrics,log-end-offset",
+     [](F f, S out) { per_quorum_replica(f, out, [](auto const& r) { return static_cast<double>(r.log_end.value); }); }},
+    {"quorum_lag_records", kGauge, "replica", "By how many records it is behind the active controller; told by that one.", "",
+     [](F f, S out) {
+       per_quorum_replica(f, out, [&](auto const& r) { return static_cast<double>(std::max<int64_t>(quorum_end(f) - r.log_end.value, 0)); });
+     }},
     {"cluster_brokers", kGauge, "", "Brokers that serve.", "kafka.controller:type=KafkaController,name=ActiveBrokerCount",
      [](F f, S out) { out.add(count_brokers(f, [](auto const& b) { return !b.is_fenced; })); }},
     {"cluster_brokers_fenced", kGauge, "", "Brokers that are fenced.",

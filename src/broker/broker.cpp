@@ -3,10 +3,18 @@
 #include <atomic>
 
 #include "millrace/broker/fetch_sessions.h"
+#include "millrace/broker/forwarding.h"
+#include "millrace/runtime/controller_client.h"
 #include "millrace/runtime/driver.h"
 #include "millrace/runtime/group_coordinators.h"
 
 namespace millrace::broker {
+
+namespace {
+
+constexpr Duration kForwardTimeout = 30s;  // as long as clients wait by default
+
+}  // namespace
 
 Broker::Broker(env::Env& env, NodeConfig config, runtime::RunLists& run_lists, runtime::PartitionManager& partitions,
                runtime::ControllerClient& controller, ImagePtr first_image)
@@ -65,7 +73,24 @@ void Broker::on_request(net::Request request, std::unique_ptr<net::Answer> answe
   auto context = std::make_unique<RequestContext>(services_, *state.thread, std::move(request.connection),
                                                   std::move(request.frame), request.arrived, std::move(answer));
   if (!context->read_header()) return context->close("the request header cannot be read");
+  if (info.is_forwardable && state.listener_kind == ListenerKind::broker && !services_.controller.is_active()) {
+    return forward(*route, std::move(context));
+  }
   route->handle(std::move(context));
+}
+
+// The controller is elsewhere: it gets the frame as it came, and so does the client its answer. When nobody answers in
+// time the handler finds that out in its own words.
+void Broker::forward(Route const& route, ContextPtr context) {
+  auto& reactor = context->thread().reactor;
+  auto const deadline = context->arrived() + kForwardTimeout;
+  auto frame = context->frame();
+  auto from = forwarded_from(context->connection(), context->user());
+  services_.controller.forward(std::move(frame), std::move(from), deadline, reactor,
+                               [&route, context = std::move(context)](std::optional<SharedBytes> answer) mutable {
+                                 if (!answer) return route.handle(std::move(context));
+                                 context->reply_encoded(*std::move(answer));
+                               });
 }
 
 RequestFigures Broker::request_figures() const {

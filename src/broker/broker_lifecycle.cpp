@@ -58,6 +58,9 @@ void handle_broker_heartbeat(ContextPtr context) {
   heartbeat.metadata_offset = request.current_metadata_offset;
   heartbeat.want_fence = request.want_fence;
   heartbeat.want_shut_down = request.want_shut_down;
+  if (!request.offline_log_dirs.empty()) {
+    heartbeat.offline_directories.emplace(request.offline_log_dirs.begin(), request.offline_log_dirs.end());
+  }
   if (!request.cordoned_log_dirs.is_null()) {
     heartbeat.cordoned_directories.emplace(request.cordoned_log_dirs.begin(), request.cordoned_log_dirs.end());
   }

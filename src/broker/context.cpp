@@ -69,9 +69,17 @@ void RequestContext::count(protocol::MessageTable const* table, void const* resp
     protocol::for_each_error(table->root(), response, [&](int16_t code) {
       api.errors.add(1);
       counters.error(code).add(1);
+      if (static_cast<ErrorCode>(code) == ErrorCode::not_controller && on_not_controller_) std::move(on_not_controller_)();
     });
   }
   if (api.is_timed_now()) api.add_time(thread_.reactor.now() - arrived_);
+}
+
+void RequestContext::reply_encoded(SharedBytes answer) {
+  env::Response out;
+  out.chunks.emplace_back(std::move(answer));
+  count(nullptr, nullptr);
+  answer_->send(std::move(out));
 }
 
 void RequestContext::reply_nothing(Duration throttle) {

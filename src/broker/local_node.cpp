@@ -118,6 +118,7 @@ void LocalNode::on_opened(Opened& opened) {
       env_.log().error("node", "log directory {} is out of service: {}", path, reason);
       env_.control_reactor().post([this, path, failed] {
         partitions_->on_directory_offline(*failed);
+        if (controller_ != nullptr) controller_->set_offline_directories(offline_directories());
         auto const is_last = std::ranges::all_of(data_directories_, [](auto const* d) { return d->is_offline(); });
         if (is_last || path == options_.metadata_directory) fail("log directory " + path + " is out of service");
       });
@@ -150,6 +151,14 @@ void LocalNode::on_opened(Opened& opened) {
   start_partitions();
 }
 
+std::vector<DirectoryId> LocalNode::offline_directories() const {
+  std::vector<DirectoryId> out;
+  for (auto const* directory : data_directories_) {
+    if (directory->is_offline()) out.push_back(directory->directory_id());
+  }
+  return out;
+}
+
 Status LocalNode::listen() {
   for (auto const& listener : options_.listeners) {
     if (auto status = net_->listen(listener.net); !status) {
@@ -172,6 +181,7 @@ void LocalNode::fill_endpoints() {
   }
   controller.network.cluster_id = options_.config.cluster_id;
   controller.network.endpoints = controller.log.endpoints;
+  controller.log.is_first_voter = options_.is_first_voter;
   if (!controller.log.endpoints.empty()) controller.network.listener = controller.log.endpoints.front().listener;
   if (!options_.static_voters.empty()) {
     for (auto const& named : options_.static_voters) {
@@ -215,11 +225,26 @@ void LocalNode::start_controller() {
     }
   }
   std::ranges::sort(local.directories);
+  controller_->set_on_reachable([this] { on_reachable(); });
   controller_->start(std::move(local), [this](Result<int64_t> broker_epoch) {
+    if (phase_ != Phase::loading && phase_ != Phase::joining) return;  // told to stop meanwhile
     if (!broker_epoch) return finish_start(std::move(broker_epoch).error());
-    broker_epoch_ = *broker_epoch;
     net_->open(*broker_);
     finish_start({});
+  });
+}
+
+void LocalNode::on_reachable() {
+  phase_ = Phase::joining;
+  for (auto const& listener : options_.listeners) {
+    if (listener.kind == ListenerKind::controller) net_->open(*broker_, listener.net.name);
+  }
+  if (stopped_) finish_start({});
+}
+
+void LocalNode::stop_joining() {
+  env_.control_reactor().post([this] {
+    if (phase_ == Phase::joining) finish_start({});
   });
 }
 
@@ -238,6 +263,7 @@ void LocalNode::fail(std::string const& reason) {
 void LocalNode::stop(Callback<void(Status)> done) {
   env_.control_reactor().post([this, done = std::move(done)]() mutable {
     stopped_ = std::move(done);
+    if (phase_ == Phase::joining) return finish_start({});
     if (phase_ != Phase::opening && phase_ != Phase::loading) begin_stop();
   });
 }
@@ -255,7 +281,7 @@ void LocalNode::stop_net() {
 }
 
 void LocalNode::stop_partitions() {
-  partitions_->stop(broker_epoch_, [this](Status status) {
+  partitions_->stop(controller_->broker_epoch(), [this](Status status) {
     stop_status_ = std::move(status);
     stop_controller();
   });

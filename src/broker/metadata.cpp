@@ -121,7 +121,13 @@ void auto_create(RequestContext& context, std::vector<Str> const& names) {
   metadata::CreateTopics request;
   for (auto name : names) {
     if (metadata::is_internal_topic(name)) submit(metadata::CreateInternalTopic{std::string(name)});
-    else request.topics.emplace_back().name = std::string(name);
+    else {
+      // This node's settings, whoever decides.
+      auto& topic = request.topics.emplace_back();
+      topic.name = std::string(name);
+      topic.partition_count = context.services().config.default_partition_count;
+      topic.replication_factor = context.services().config.default_replication_factor;
+    }
   }
   if (!request.topics.empty()) submit(std::move(request));
 }

@@ -54,6 +54,7 @@ constexpr Route kRoutes[] = {
     {ApiKey::describe_quorum, handle_describe_quorum},
     {ApiKey::alter_partition, handle_alter_partition},
     {ApiKey::update_features, handle_update_features},
+    {ApiKey::envelope, handle_envelope},
     {ApiKey::fetch_snapshot, handle_fetch_snapshot},
     {ApiKey::describe_cluster, handle_describe_cluster},
     {ApiKey::describe_producers, handle_describe_producers},
@@ -61,6 +62,7 @@ constexpr Route kRoutes[] = {
     {ApiKey::broker_heartbeat, handle_broker_heartbeat},
     {ApiKey::unregister_broker, handle_unregister_broker},
     {ApiKey::allocate_producer_ids, handle_allocate_producer_ids},
+    {ApiKey::controller_registration, handle_controller_registration},
     // Without a receiver of metrics Kafka answers, but offers it to nobody.
     {.key = ApiKey::get_telemetry_subscriptions, .handle = handle_get_telemetry_subscriptions, .is_advertised = false},
     {.key = ApiKey::push_telemetry, .handle = handle_push_telemetry, .is_advertised = false},
@@ -68,6 +70,7 @@ constexpr Route kRoutes[] = {
     {ApiKey::describe_topic_partitions, handle_describe_topic_partitions},
     {ApiKey::add_raft_voter, handle_add_raft_voter},
     {ApiKey::remove_raft_voter, handle_remove_raft_voter},
+    {ApiKey::update_raft_voter, handle_update_raft_voter},
 };
 
 }  // namespace

@@ -286,6 +286,12 @@ void add_cluster_commands(CLI::App& app, int& exit_code) {
   add_command(*cluster, "status", "Show counts of brokers, topics, and partitions in trouble", exit_code, cli::show_cluster_status);
   add_command(*cluster, "nodes", "List brokers", exit_code, cli::list_cluster_nodes);
   add_command(*cluster, "quorum", "Show the voters and observers of the cluster's metadata", exit_code, cli::show_quorum);
+  {
+    auto [command, options] = add_command(*cluster, "elect-leaders", "Give partitions back to their preferred leaders", exit_code,
+                                          cli::elect_leaders);
+    add_repeated(*command, "-t,--topic", options->topics, "TOPIC or TOPIC:0,1, may be repeated (default: all)");
+    command->add_flag("--unclean", options->is_unclean, "Any replica that is alive, even if what others acknowledged is lost");
+  }
   add_command(*cluster, "features", "List features and their levels", exit_code, cli::list_features);
 }
 

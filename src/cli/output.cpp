@@ -107,6 +107,9 @@ std::string_view remedy_for(ErrorCode code) {
       return "The broker that keeps this group's offsets is away; see `millrace topic describe __consumer_offsets`.";
     case ErrorCode::leader_not_available:
       return "No live broker can lead the partition; see `millrace topic describe` and `millrace cluster nodes`.";
+    case ErrorCode::preferred_leader_not_available:
+      return "The preferred leader is away or not in sync; see `millrace topic describe` and `millrace cluster nodes`.";
+    case ErrorCode::eligible_leaders_not_available: return "No replica is alive; see `millrace topic describe` and `millrace cluster nodes`.";
     case ErrorCode::invalid_partitions:
       return "A topic can only get more partitions than it has; see `millrace topic describe`.";
     case ErrorCode::not_controller: return "The controller has just moved; try again.";

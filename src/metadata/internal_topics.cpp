@@ -2,6 +2,8 @@
 #include <array>
 #include <charconv>
 
+#include "millrace/metadata/internal_topics.h"
+
 #include "millrace/metadata/controller.h"
 #include "millrace/metadata/topic_name.h"
 
@@ -44,32 +46,38 @@ int64_t number_of(StaticConfigs const& statics, std::string_view key, int64_t fa
 
 }  // namespace
 
+std::optional<TopicCreation> internal_topic(Image const& image, StaticConfigs const& statics, std::string_view name) {
+  auto const found = std::find_if(kTopics.begin(), kTopics.end(), [&](InternalTopic const& t) { return t.name == name; });
+  if (found == kTopics.end()) return std::nullopt;
+  // What nobody set fits the cluster as it is: a node alone must not wait for two others.
+  auto const brokers = std::max<int64_t>(1, static_cast<int64_t>(image.brokers.size()));
+  auto const replication = number_of(statics, found->replication_key, kReplicationFactor, brokers);
+  TopicCreation topic;
+  topic.name = std::string(name);
+  topic.partition_count = static_cast<int32_t>(number_of(statics, found->count_key, kPartitionCount));
+  topic.replication_factor = static_cast<int16_t>(replication);
+  auto const add = [&](std::string_view key, std::string value) { topic.configs.emplace_back(std::string(key), std::move(value)); };
+  for (auto rest = found->fixed_configs; !rest.empty();) {
+    auto const item = rest.substr(0, rest.find(' '));
+    rest.remove_prefix(std::min(rest.size(), item.size() + 1));
+    auto const equals = item.find('=');
+    add(item.substr(0, equals), std::string(item.substr(equals + 1)));
+  }
+  add("segment.bytes", fmt::format("{}", number_of(statics, found->segment_key, kSegmentBytes)));
+  if (!found->min_isr_key.empty()) {
+    add("min.insync.replicas", fmt::format("{}", number_of(statics, found->min_isr_key, kMinIsr, replication)));
+  }
+  return topic;
+}
+
 Decision Controller::decide(Image const& tip, CreateInternalTopic const& request, Mono) {
   Decision decision;
   CreateInternalTopicAnswer answer;
-  auto const found = std::find_if(kTopics.begin(), kTopics.end(), [&](InternalTopic const& t) { return t.name == request.name; });
-  if (found == kTopics.end()) {
+  auto const topic = internal_topic(tip, config_.statics, request.name);
+  if (!topic) {
     answer.error = {ErrorCode::invalid_request, fmt::format("{} is not an internal topic", request.name)};
   } else if (tip.find_topic(request.name) == nullptr) {
-    // What nobody set fits the cluster as it is: a node alone must not wait for two others.
-    auto const brokers = std::max<int64_t>(1, static_cast<int64_t>(tip.brokers.size()));
-    auto const replication = number_of(config_.statics, found->replication_key, kReplicationFactor, brokers);
-    TopicCreation topic;
-    topic.name = request.name;
-    topic.partition_count = static_cast<int32_t>(number_of(config_.statics, found->count_key, kPartitionCount));
-    topic.replication_factor = static_cast<int16_t>(replication);
-    auto const add = [&](std::string_view key, std::string value) { topic.configs.emplace_back(std::string(key), std::move(value)); };
-    for (auto rest = found->fixed_configs; !rest.empty();) {
-      auto const item = rest.substr(0, rest.find(' '));
-      rest.remove_prefix(std::min(rest.size(), item.size() + 1));
-      auto const equals = item.find('=');
-      add(item.substr(0, equals), std::string(item.substr(equals + 1)));
-    }
-    add("segment.bytes", fmt::format("{}", number_of(config_.statics, found->segment_key, kSegmentBytes)));
-    if (!found->min_isr_key.empty()) {
-      add("min.insync.replicas", fmt::format("{}", number_of(config_.statics, found->min_isr_key, kMinIsr, replication)));
-    }
-    answer.error = create_topic(tip, topic, decision.records).error;
+    answer.error = create_topic(tip, *topic, decision.records).error;
   }
   decision.answer = std::move(answer);
   return decision;

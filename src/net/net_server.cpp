@@ -32,7 +32,7 @@ class NetServer::Core final : public std::enable_shared_from_this<Core> {
 
   Status listen(ListenerOptions const& options);
   std::vector<env::SocketAddress> addresses(std::string const& listener_name) const;
-  void open(Handler& handler);
+  void open(Handler& handler, std::optional<std::string> const& listener_name);
   void stop(Mono deadline, env::Reactor& back, Task done);
   NetStats stats() const;
   // Without the threads: destroys what is left.
@@ -54,6 +54,7 @@ class NetServer::Core final : public std::enable_shared_from_this<Core> {
     int64_t connection_count = 0;
     std::vector<std::unique_ptr<env::Listener>> sockets;
     bool is_paused = false;
+    std::atomic<bool> is_open{false};
   };
 
   // The connections of one reactor.
@@ -193,16 +194,26 @@ void NetServer::Core::update_pauses_locked() {
 void NetServer::Core::accept(std::shared_ptr<Listening> const& listening, std::unique_ptr<env::Connection> connection) {
   if (!admit(*listening, connection->peer().ip)) return;
   auto& shard = shard_of(connection->reactor());
-  if (handler_.load() == nullptr) shard.waiting.emplace_back(listening, std::move(connection));
+  if (!listening->is_open.load()) shard.waiting.emplace_back(listening, std::move(connection));
   else serve(shard, *listening, std::move(connection));
 }
 
-void NetServer::Core::open(Handler& handler) {
+void NetServer::Core::open(Handler& handler, std::optional<std::string> const& listener_name) {
   handler_ = &handler;
+  {
+    std::lock_guard const lock(mutex_);
+    for (auto& listening : listeners_) {
+      if (!listener_name || listening->name == *listener_name) listening->is_open = true;
+    }
+  }
   for (auto& each : shards_) {
     each->reactor.post([self = shared_from_this(), shard = each.get()] {
       for (auto& [listening, connection] : std::exchange(shard->waiting, {})) {
-        self->serve(*shard, *listening, std::move(connection));
+        if (listening->is_open.load()) {
+          self->serve(*shard, *listening, std::move(connection));
+        } else {
+          shard->waiting.emplace_back(std::move(listening), std::move(connection));
+        }
       }
     });
   }
@@ -304,7 +315,8 @@ std::vector<env::SocketAddress> NetServer::addresses(std::string const& listener
   return core_->addresses(listener_name);
 }
 
-void NetServer::open(Handler& handler) { core_->open(handler); }
+void NetServer::open(Handler& handler) { core_->open(handler, std::nullopt); }
+void NetServer::open(Handler& handler, std::string const& listener_name) { core_->open(handler, listener_name); }
 
 void NetServer::stop(Mono deadline, env::Reactor& back, Task done) { core_->stop(deadline, back, std::move(done)); }
 

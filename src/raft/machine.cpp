@@ -30,11 +30,8 @@ Result<Machine> Machine::create(MachineConfig config, LoadedState loaded, Hooks&
         fmt::format("start the metadata quorum: this node is {} in directory {}, the only voter is {} in directory {}",
                     config.self.id, config.self.directory, voter.id, voter.directory)};
   }
-  if (loaded.election && loaded.election->epoch < loaded.log_end.epoch) {
-    return Error{ErrorKind::corrupt,
-                 fmt::format("start the metadata quorum: quorum-state has epoch {}, the log ends in epoch {}",
-                             loaded.election->epoch, loaded.log_end.epoch)};
-  }
+  // As Kafka does: a copy of quorum-state that is older than the log says nothing any more.
+  if (loaded.election && loaded.election->epoch < loaded.log_end.epoch) loaded.election.reset();
   if (loaded.high_watermark > loaded.log_end.offset) {
     return Error{ErrorKind::corrupt,
                  fmt::format("start the metadata quorum: the newest snapshot ends at {}, the log at {}",

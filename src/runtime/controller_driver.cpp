@@ -7,7 +7,6 @@ namespace millrace::runtime {
 namespace {
 
 constexpr Duration kSessionCheckInterval = std::chrono::milliseconds(500);
-constexpr size_t kIdWaitersMax = 4096;
 
 // An answer of the same kind that carries an error alone.
 metadata::ControllerAnswer error_like(metadata::ControllerAnswer const& answer, metadata::ApiError error) {
@@ -32,7 +31,8 @@ ControllerDriver::ControllerDriver(env::Env& env, storage::LogDirectory& directo
       options_(std::move(options)),
       failed_(std::move(on_failed)),
       controller_(options_.controller, [&env] { return env.random_uuid(); }),
-      raft_(env, directory, *this) {
+      raft_(env, directory, *this),
+      channel_(env, {options_.controller.node_id, options_.network.request_timeout}, [this] { return active_address(); }) {
   publisher_.set_on_published([this](metadata::ImagePtr const& image) { on_published(image); });
 }
 
@@ -61,7 +61,9 @@ void ControllerDriver::on_loaded(Result<LoadedMetadata> loaded) {
   tip_ = std::move(loaded->replayer);
   // What the log held before is published with this node's first commitment, compared with nothing.
   tip_.take_delta();
-  bool const has_peers = loaded->raft.voters.voters.size() > 1;
+  auto const& voters = loaded->raft.voters.voters;
+  is_alone_ = voters.size() == 1 && voters.front().key.id == options_.log.self.id;
+  bool const has_peers = !is_alone_;
   if (has_peers) {
     // It is not known yet how much of it is committed: another leader may cut off the newest batches.
     metadata::ImageDelta delta;
@@ -88,12 +90,17 @@ void ControllerDriver::on_loaded(Result<LoadedMetadata> loaded) {
   }
   is_started_ = true;
   update_description();
-  // The quorum may need this node to come about: it must be reachable before there is a leader.
-  if ((has_peers || !options_.is_broker) && ready_) std::move(ready_)(broker_epoch_);
+  if (!options_.is_broker) {
+    if (ready_) std::move(ready_)(broker_epoch_);
+  } else if (has_peers) {
+    start_presence();
+  }
 }
 
 void ControllerDriver::on_leader(LeaderEpoch epoch, Offset log_end, Wall now) {
+  if (is_reloading_) return hold([this, epoch, log_end, now] { on_leader(epoch, log_end, now); });
   leading_ = epoch;
+  is_active_ = true;
   tip_.skip(log_end - 1, epoch, now.ms);
   uncommitted_.push_back({log_end, tip_.visible(), std::exchange(tip_delta_, {})});
   controller_.reset_sessions(tip_.image(), reactor_.now());
@@ -101,29 +108,27 @@ void ControllerDriver::on_leader(LeaderEpoch epoch, Offset log_end, Wall now) {
   if (tip_.image().metadata_version() == 0 && !append_and_replay(controller_.bootstrap_records(formatted_))) return;
   formatted_ = {};
   register_controller();
-  if (options_.is_broker) start_broker();
-}
-
-void ControllerDriver::register_controller() {
-  metadata::RegisterController controller;
-  controller.controller.id = options_.controller.node_id.value;
-  controller.controller.incarnation_id = local_broker_.incarnation_id;
-  controller.controller.endpoints = options_.controller_endpoints;
-  controller.controller.features = metadata::supported_features();
-  on_request(std::move(controller), reactor_.now() + options_.broker_start_deadline, reactor_, [](auto const&) {});
+  if (options_.is_broker && is_alone_) start_broker();
+  channel_.on_leader_changed();
 }
 
 // ---- following
 
-void ControllerDriver::on_lost_leadership(LeaderEpoch) {
+void ControllerDriver::on_lost_leadership(LeaderEpoch epoch) {
+  if (is_reloading_) return hold([this, epoch] { on_lost_leadership(epoch); });
   leading_.reset();
+  is_active_ = false;
   refuse_waiting();
   update_description();
 }
 
-void ControllerDriver::on_leader_known(BrokerId, LeaderEpoch) { update_description(); }
+void ControllerDriver::on_leader_known(BrokerId, LeaderEpoch) {
+  update_description();
+  channel_.on_leader_changed();
+}
 
 void ControllerDriver::on_replicated(std::vector<SharedBytes> const& batches) {
+  if (is_reloading_) return hold([this, batches] { on_replicated(batches); });
   for (auto const& bytes : batches) {
     record::BatchView const batch(bytes.view());
     if (auto status = replay_batch(batch, tip_); !status) {
@@ -134,18 +139,35 @@ void ControllerDriver::on_replicated(std::vector<SharedBytes> const& batches) {
 }
 
 void ControllerDriver::on_truncated(Offset to) {
+  if (is_reloading_) return hold([this, to] { on_truncated(to); });
   while (!uncommitted_.empty() && uncommitted_.back().end > to) uncommitted_.pop_back();
   auto const& image = uncommitted_.empty() ? *publisher_.published() : uncommitted_.back().image;
-  // At start only the images after the newest batches are kept; with a new start the log is read as it is now.
-  if (image.offset + 1 != to) {
-    return on_failed(
-        {ErrorKind::limit,
-         fmt::format("the metadata log was cut to {} and the image after it is not kept: start again", to)});
-  }
+  // At start only the images after the newest batches are kept.
+  if (image.offset + 1 != to) return reload(to);
   tip_ = metadata::Replayer(image);
 }
 
+void ControllerDriver::reload(Offset to) {
+  MR_PROBE(env_.hooks(), "controller.reloaded");
+  env_.log().info("controller", "the metadata log was cut to {}; it is read again", to);
+  is_reloading_ = true;
+  raft_.reload([this, to](metadata::Replayer replayer) {
+    is_reloading_ = false;
+    MR_ASSERT_VALUES(replayer.image().offset + 1 == to, "the log ends at {}, not {}", replayer.image().offset + 1, to);
+    on_snapshot(std::move(replayer));
+    while (!held_.empty() && !is_reloading_) {
+      auto task = std::move(held_.front());
+      held_.pop_front();
+      std::move(task)();
+    }
+  });
+}
+
 void ControllerDriver::on_snapshot(metadata::Replayer replayer) {
+  if (is_reloading_) {
+    held_.emplace_back([this, replayer = std::move(replayer)]() mutable { on_snapshot(std::move(replayer)); });
+    return;
+  }
   tip_ = std::move(replayer);
   tip_.take_delta();
   uncommitted_.clear();
@@ -167,76 +189,18 @@ void ControllerDriver::submit_raft(raft::Request request, std::optional<RaftAddr
   });
 }
 
-// ---- this node as a broker
-
-void ControllerDriver::start_broker() {
-  auto const deadline = reactor_.now() + options_.broker_start_deadline;
-  metadata::RegisterBroker broker;
-  broker.id = options_.controller.node_id;
-  broker.cluster_id = options_.controller.cluster_id;
-  broker.incarnation_id = local_broker_.incarnation_id;
-  broker.endpoints = local_broker_.endpoints;
-  broker.features = metadata::supported_features();
-  broker.rack = local_broker_.rack;
-  broker.directories = local_broker_.directories;
-  broker.cordoned_directories.emplace();
-  auto const* before = tip_.image().find_broker(broker.id);
-  if (before != nullptr && local_broker_.is_clean) broker.previous_broker_epoch = before->epoch;
-  std::optional<metadata::ApiError> refused;
-  auto const now = reactor_.now();
-  {
-    auto decision = controller_.decide(tip_.image(), metadata::ControllerRequest(std::move(broker)), now);
-    auto const& answer = std::get<metadata::RegisterBrokerAnswer>(decision.answer);
-    if (!answer.error.ok()) {
-      return fail_start({ErrorKind::invalid, fmt::format("register this node as broker {}: {}", options_.controller.node_id,
-                                                         answer.error.message.value_or("refused"))});
-    }
-    broker_epoch_ = answer.broker_epoch;
-    MR_ASSERT(decision.records.empty() || broker_epoch_ == tip_.image().offset.value + 1);
-    if (!append_and_replay(decision.records)) return;
-  }
-  // The log is replayed and the partitions open on their own: nothing is gained by staying fenced.
-  metadata::BrokerHeartbeat heartbeat;
-  heartbeat.id = options_.controller.node_id;
-  heartbeat.epoch = broker_epoch_;
-  heartbeat.metadata_offset = tip_.image().offset.value;
-  on_request(std::move(heartbeat), deadline, reactor_, [this](metadata::ControllerAnswer const& answer) {
-    auto const& error = metadata::error_of(answer);
-    if (!error.ok()) return fail_start({ErrorKind::invalid, "start as a broker: the controller did not answer in time"});
-    if (ready_) std::move(ready_)(broker_epoch_);
-  });
-}
-
 // ---- requests
-
-void ControllerDriver::submit(metadata::ControllerRequest request, Mono deadline, env::Reactor& back,
-                              Callback<void(metadata::ControllerAnswer)> done) {
-  if (outstanding_.fetch_add(1, std::memory_order_relaxed) >= kRequestsMax) {
-    outstanding_.fetch_sub(1, std::memory_order_relaxed);
-    back.post([answer = metadata::error_answer(request, timed_out()), done = std::move(done)]() mutable {
-      std::move(done)(std::move(answer));
-    });
-    return;
-  }
-  reactor_.post([this, request = std::move(request), deadline, &back, done = std::move(done)]() mutable {
-    on_request(std::move(request), deadline, back,
-               [this, done = std::move(done)](metadata::ControllerAnswer answer) mutable {
-                 outstanding_.fetch_sub(1, std::memory_order_relaxed);
-                 std::move(done)(std::move(answer));
-               });
-  });
-}
 
 void ControllerDriver::on_request(metadata::ControllerRequest request, Mono deadline, env::Reactor& back,
                                   Callback<void(metadata::ControllerAnswer)> done) {
   Waiting waiting{tip_.image().offset, deadline, &back, std::move(done), {}};
   auto const now = reactor_.now();
-  if (!leading_ || is_closed_) {
-    waiting.answer = metadata::error_answer(request, {ErrorCode::not_controller, std::nullopt});
-    return release(std::move(waiting));
-  }
   if (deadline <= now) {
     waiting.answer = metadata::error_answer(request, timed_out());
+    return release(std::move(waiting));
+  }
+  if (!leading_ || is_closed_) {
+    waiting.answer = metadata::error_answer(request, {ErrorCode::not_controller, std::nullopt});
     return release(std::move(waiting));
   }
   auto decision = controller_.decide(tip_.image(), request, now);
@@ -280,6 +244,7 @@ void ControllerDriver::release(Waiting waiting) {
 // ---- commitment and publication
 
 void ControllerDriver::on_committed(Offset high_watermark) {
+  if (is_reloading_) return hold([this, high_watermark] { on_committed(high_watermark); });
   std::optional<metadata::Image> image;
   metadata::ImageDelta delta;
   while (!uncommitted_.empty() && uncommitted_.front().end <= high_watermark) {
@@ -298,6 +263,8 @@ void ControllerDriver::on_published(metadata::ImagePtr const& image) {
     waiting_.pop_front();
     release(std::move(waiting));
   }
+  if (presence_) presence_->on_published(*image);
+  maybe_register_controller(*image);
   maybe_snapshot();
 }
 
@@ -315,6 +282,7 @@ void ControllerDriver::refuse_waiting() {
 
 void ControllerDriver::on_failed(Error const& error) {
   leading_.reset();
+  is_active_ = false;
   refuse_waiting();
   fail_start(error);
   failed_(error);
@@ -363,38 +331,19 @@ void ControllerDriver::arm_session_check() {
 
 // ---- stop
 
-void ControllerDriver::stop_broker(Task done) {
-  reactor_.post([this, done = std::move(done)]() mutable {
-    stopped_ = std::move(done);
-    if (!options_.is_broker) return raft_.resign(std::move(stopped_));
-    stop_step();
-  });
-}
-
-void ControllerDriver::stop_step() {
-  metadata::BrokerHeartbeat heartbeat;
-  heartbeat.id = options_.controller.node_id;
-  heartbeat.epoch = broker_epoch_;
-  heartbeat.metadata_offset = tip_.image().offset.value;
-  heartbeat.want_shut_down = true;
-  on_request(std::move(heartbeat), reactor_.now() + options_.broker_start_deadline, reactor_,
-             [this](metadata::ControllerAnswer const& any) {
-               auto const& answer = std::get<metadata::BrokerHeartbeatAnswer>(any);
-               if (answer.error.ok() && !answer.should_shut_down) return stop_step();
-               raft_.resign(std::move(stopped_));
-             });
-}
-
 void ControllerDriver::close(Callback<void(Status)> done) {
   reactor_.post([this, done = std::move(done)]() mutable {
     is_closed_ = true;
+    is_active_ = false;
     reactor_.cancel(deadline_timer_);
+    channel_.stop();
+    if (presence_) presence_->stop();
     if (!is_started_) return std::move(done)({});
     raft_.close(std::move(done));
   });
 }
 
-// ---- the quorum, and producer ids
+// ---- the quorum
 
 void ControllerDriver::update_description() {
   auto const& machine = raft_.machine();
@@ -450,59 +399,6 @@ QuorumDescription ControllerDriver::describe_quorum() const {
 BrokerId ControllerDriver::active_controller() const {
   std::lock_guard lock(mutex_);
   return description_.leader;
-}
-
-void ControllerDriver::next_producer_id(Mono, env::Reactor& back, Callback<void(Result<ProducerId>)> done) {
-  Result<ProducerId> now = Error{ErrorKind::limit, "too many wait for producer ids"};
-  {
-    std::lock_guard lock(mutex_);
-    if (next_id_ >= ids_end_ && id_waiters_.size() < kIdWaitersMax) {
-      id_waiters_.push_back({&back, std::move(done)});
-      if (!std::exchange(is_refilling_ids_, true)) reactor_.post([this] { refill_producer_ids(); });
-      return;
-    }
-    if (next_id_ < ids_end_) {
-      now = next_id_;
-      next_id_ += 1;
-    }
-  }
-  if (back.is_current()) return std::move(done)(std::move(now));
-  back.post([now = std::move(now), done = std::move(done)]() mutable { std::move(done)(std::move(now)); });
-}
-
-void ControllerDriver::refill_producer_ids() {
-  on_request(metadata::AllocateProducerIds{options_.controller.node_id, broker_epoch_},
-             reactor_.now() + options_.broker_start_deadline, reactor_, [this](metadata::ControllerAnswer const& any) {
-               auto const& answer = std::get<metadata::AllocateProducerIdsAnswer>(any);
-               std::deque<IdWaiter> served;
-               std::vector<Result<ProducerId>> ids;
-               bool again = false;
-               {
-                 std::lock_guard lock(mutex_);
-                 if (answer.error.ok()) {
-                   next_id_ = answer.first;
-                   ids_end_ = answer.first + answer.count;
-                 }
-                 while (!id_waiters_.empty() && (next_id_ < ids_end_ || !answer.error.ok())) {
-                   if (answer.error.ok()) {
-                     ids.emplace_back(next_id_);
-                     next_id_ += 1;
-                   } else {
-                     ids.emplace_back(Error{ErrorKind::would_block, "no block of producer ids could be had"});
-                   }
-                   served.push_back(std::move(id_waiters_.front()));
-                   id_waiters_.pop_front();
-                 }
-                 again = !id_waiters_.empty();
-                 is_refilling_ids_ = again;
-               }
-               for (size_t i = 0; i < served.size(); ++i) {
-                 served[i].back->post([id = std::move(ids[i]), done = std::move(served[i].done)]() mutable {
-                   std::move(done)(std::move(id));
-                 });
-               }
-               if (again) refill_producer_ids();
-             });
 }
 
 }  // namespace millrace::runtime

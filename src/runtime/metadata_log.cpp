@@ -175,7 +175,8 @@ Result<LoadedMetadata> load_metadata_log(storage::LogDirectory& directory, Metad
   LoadedMetadata out;
   storage::LogConfig config;
   MR_TRY_ASSIGN(out.log, storage::PlainLog::open(directory, metadata::kMetadataTopicId, config, now));
-  out.raft.voters = options.static_voters.voters.empty() ? sole_voter(options) : options.static_voters;
+  out.raft.voters = options.static_voters;
+  if (options.static_voters.voters.empty() && options.is_first_voter) out.raft.voters = sole_voter(options);
   out.snapshot = out.log->latest_snapshot();
   Loader loader{out.replayer, out.raft};
   static constexpr storage::SnapshotId kBootstrap{Offset{0}, LeaderEpoch{0}};
@@ -184,7 +185,7 @@ Result<LoadedMetadata> load_metadata_log(storage::LogDirectory& directory, Metad
     // Format: what storage tools leave behind, so that any Kafka node would start from it too.
     out.formatted = metadata::Controller::default_feature_records();
     out.raft.kraft_version = options.static_voters.voters.empty() ? int16_t{1} : int16_t{0};
-    out.raft.voters_are_unwritten = out.raft.kraft_version > 0;
+    out.raft.voters_are_unwritten = out.raft.kraft_version > 0 && options.is_first_voter;
     auto const bytes = build_snapshot(out.formatted, LeaderEpoch{0}, now.ms, out.raft.kraft_version, out.raft.voters, now);
     ByteView const content(bytes);
     MR_TRY(out.log->write_snapshot(kBootstrap, std::span(&content, 1)));
@@ -192,7 +193,7 @@ Result<LoadedMetadata> load_metadata_log(storage::LogDirectory& directory, Metad
   } else if (is_empty && *out.snapshot == kBootstrap) {
     loader.formatted = &out.formatted;
     MR_TRY(load_snapshot(*out.log, kBootstrap, loader));
-    out.raft.voters_are_unwritten = out.raft.kraft_version > 0;
+    out.raft.voters_are_unwritten = out.raft.kraft_version > 0 && !out.raft.voters.voters.empty();
   } else {
     Offset from{0};
     if (out.snapshot && out.snapshot->end_offset > Offset{0}) {
@@ -202,7 +203,8 @@ Result<LoadedMetadata> load_metadata_log(storage::LogDirectory& directory, Metad
       out.replayer.skip(from - 1, out.snapshot->epoch, loader.last_timestamp_ms);
     }
     loader.epochs = &out.raft.epochs;
-    if (options.static_voters.voters.size() > 1 || out.raft.voters.voters.size() > 1) loader.tail = &out.tail;
+    bool const is_alone = out.raft.voters.voters.size() == 1 && out.raft.voters.voters.front().key.id == options.self.id;
+    if (!is_alone) loader.tail = &out.tail;
     MR_TRY_ASSIGN(out.bytes_since_snapshot, load_log(*out.log, from, loader));
     loader.epochs = nullptr;
     loader.tail = nullptr;
@@ -235,6 +237,20 @@ Result<LoadedMetadata> load_metadata_log(storage::LogDirectory& directory, Metad
   } else if (quorum_state.error().kind != ErrorKind::not_found) {
     return std::move(quorum_state).error();
   }
+  return out;
+}
+
+Result<metadata::Replayer> replay_log(storage::PlainLog& log) {
+  metadata::Replayer out;
+  raft::LoadedState quorum;
+  Loader loader{out, quorum};
+  Offset from{0};
+  if (auto const snapshot = log.latest_snapshot(); snapshot && snapshot->end_offset > Offset{0}) {
+    MR_TRY(load_snapshot(log, *snapshot, loader));
+    from = snapshot->end_offset;
+    out.skip(from - 1, snapshot->epoch, loader.last_timestamp_ms);
+  }
+  MR_TRY(load_log(log, from, loader));
   return out;
 }
 

@@ -18,7 +18,7 @@ SharedBytes share(Bytes bytes) {
 
 // One thing to do to the disk.
 struct RaftDriver::Step {
-  enum class Kind { election, batch, truncate, piece, snapshot, read, read_snapshot, close } kind{};
+  enum class Kind { election, batch, truncate, piece, snapshot, read, read_snapshot, reload, close } kind{};
   raft::ElectionWrite write = 0;
   raft::LogOp op = 0;
   std::string election;  // the file's text
@@ -48,6 +48,7 @@ struct RaftDriver::Work {
     std::optional<LoadedSnapshot> loaded;  // none: it was refused
   };
   std::optional<Installed> installed;
+  std::optional<metadata::Replayer> reloaded;
 };
 
 RaftDriver::RaftDriver(env::Env& env, storage::LogDirectory& directory, RaftEvents& events)
@@ -62,6 +63,10 @@ RaftDriver::~RaftDriver() = default;
 Status RaftDriver::start(raft::MachineConfig config, LoadedMetadata loaded, RaftNetworkOptions network) {
   MR_ASSERT(machine_ == nullptr);
   network_ = std::move(network);
+  if (auto const& election = loaded.raft.election; election && election->epoch < loaded.raft.log_end.epoch) {
+    env_.log().warn("raft", "quorum-state is of epoch {}, the log ends in epoch {}; the log counts", election->epoch,
+                    loaded.raft.log_end.epoch);
+  }
   for (auto const& server : network_.bootstrap) config.bootstrap.push_back(server.id);
   config.seed = env_.random("raft").next();
   MR_TRY_ASSIGN(auto machine, raft::Machine::create(std::move(config), std::move(loaded.raft), env_.hooks()));
@@ -338,6 +343,14 @@ void RaftDriver::write_snapshot(metadata::Image image) {
   enqueue(std::move(step));
 }
 
+void RaftDriver::reload(Callback<void(metadata::Replayer)> done) {
+  MR_ASSERT(!reloading_);
+  reloading_ = std::move(done);
+  Step step;
+  step.kind = Step::Kind::reload;
+  enqueue(std::move(step));
+}
+
 void RaftDriver::resign(Task done) {
   if (machine_ == nullptr || machine_->role() != raft::Role::leader || !has_peers() || has_failed_) return std::move(done)();
   resigned_ = std::move(done);
@@ -416,6 +429,10 @@ Status RaftDriver::work_through(Work& work) {
         if (auto status = do_read(step); !status)
           env_.log().warn("raft", "read for a follower: {}", status.error().message);
         break;
+      case Step::Kind::reload: {
+        MR_TRY_ASSIGN(work.reloaded, replay_log(*log_));
+        break;
+      }
       case Step::Kind::close: MR_TRY(log_->close_cleanly()); break;
     }
   }
@@ -497,6 +514,11 @@ void RaftDriver::on_work_done(WorkPtr work) {
     events_.on_failed(work->status.error());
     if (closing_) std::move(closing_)(std::move(work->status));
     return;
+  }
+  if (work->reloaded) {
+    callbacks_.emplace_back([done = std::move(reloading_), replayer = *std::move(work->reloaded)]() mutable {
+      std::move(done)(std::move(replayer));
+    });
   }
   raft::ElectionWrite write = 0;
   raft::LogOp op = 0;

@@ -157,13 +157,6 @@ void compose_quorum(Configuration const& configuration, NodeOptions const& plan,
 }  // namespace
 
 Result<broker::LocalNodeOptions> compose_node(Configuration const& configuration, NodeOptions const& plan) {
-  if (!plan.is_controller) {
-    return Error{ErrorKind::unsupported, "process.roles: this version serves no broker without a controller"};
-  }
-  if (plan.is_broker && !plan.is_sole_voter()) {
-    return Error{ErrorKind::unsupported,
-                 "process.roles: this version serves a broker only where its controller is the only one of the quorum"};
-  }
   auto const integer = [&](std::string_view key) { return configuration.integer(key); };
   broker::LocalNodeOptions out;
   for (auto const& listener : plan.listeners) {
@@ -234,7 +227,12 @@ Result<broker::LocalNodeOptions> compose_node(Configuration const& configuration
   if (!plan.is_sole_voter()) {
     for (auto const& voter : plan.voters) out.static_voters.push_back({voter.id, voter.host, voter.port});
   }
+  out.is_first_voter = plan.is_sole_voter();
   out.controller.is_broker = plan.is_broker;
+  out.controller.is_controller = plan.is_controller;
+  out.controller.network.listener = plan.controller_listeners.front();
+  out.controller.broker.heartbeat_interval = from_ms(integer("broker.heartbeat.interval.ms"));
+  out.controller.broker.registration_timeout = from_ms(integer("initial.broker.registration.timeout.ms"));
   compose_quorum(configuration, plan, out.controller);
   out.stop_wait = from_ms(integer("millrace.stop.timeout.ms"));
   return out;

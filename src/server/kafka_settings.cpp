@@ -162,7 +162,7 @@ constexpr KnownSetting kSettings[] = {
     row("group.streams.task.offset.interval.ms", T::int32, "60000", C::restart, 1, kHighest, "", kInternal, S::later),
     row("group.streams.topology.description.plugin.class", T::klass, "", C::restart, kLowest, kHighest, "", kUnset,
         S::jvm_only),
-    row("initial.broker.registration.timeout.ms", T::int32, "60000", C::restart, kLowest, kHighest, "", 0, S::later),
+    row("initial.broker.registration.timeout.ms", T::int32, "60000", C::restart, kLowest, kHighest, "", 0, S::served),
     row("inter.broker.listener.name", T::string, "", C::restart, kLowest, kHighest, "", kUnset, S::served),
     row("internal.metadata.delete.delay.millis", T::int64, "60000", C::restart, kLowest, kHighest, "", kInternal,
         S::later),

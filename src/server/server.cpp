@@ -88,6 +88,7 @@ class Server {
       if (signal && early_signal_) return stopped_by(*signal);
       if (signal) {
         early_signal_ = signal;
+        node_->stop_joining();
         give_up_at = std::chrono::steady_clock::now() + kStopLimit;
       }
       if (std::chrono::steady_clock::now() > give_up_at) return stopped_by(*early_signal_);

@@ -34,9 +34,19 @@ class ScriptedController final : public runtime::ControllerClient {
     if (!script) return;
     back.post([answer = script(request), done = std::move(done)]() mutable { std::move(done)(std::move(answer)); });
   }
+  bool is_active() const override { return active; }
+  void forward(SharedBytes frame, runtime::ForwardedFrom from, Mono, env::Reactor& back,
+               Callback<void(std::optional<SharedBytes>)> done) override {
+    forwarded.push_back({std::string(as_text(frame.view())), std::move(from)});
+    back.post([made = forward_answer, done = std::move(done)]() mutable { std::move(done)(std::move(made)); });
+  }
   void next_producer_id(Mono, env::Reactor&, Callback<void(Result<ProducerId>)>) override {}
   runtime::QuorumDescription describe_quorum() const override { return {}; }
   BrokerId active_controller() const override { return BrokerId(1); }
+
+  std::atomic<bool> active{true};
+  std::vector<std::pair<std::string, runtime::ForwardedFrom>> forwarded;
+  std::optional<SharedBytes> forward_answer;
 };
 
 // The objects of one life of the broker.

@@ -410,6 +410,11 @@ def cluster():
         cli.run("topic", "create", topic, "-p", 7, "-r", 1)
         status = cli.json("cluster", "status")
         assert (status["topics"], status["partitions"]) == (before[0] + 1, before[1] + 7), status
+        # One replica leads already; asked for all, what has its leader is not named.
+        assert cli.json("cluster", "elect-leaders", "-t", f"{topic}:0,3") == [
+            {"name": f"{topic}-{p}", "ok": True, "outcome": "unchanged"} for p in (0, 3)]
+        assert cli.json("cluster", "elect-leaders") == []
+        assert "--topic" in cli.run("cluster", "elect-leaders", "--unclean", code=USAGE)[1]
         cli.run("topic", "delete", topic)
 
 

@@ -74,7 +74,7 @@ class Node:
         settings = {"node.id": self.id, "process.roles": "controller", "listeners": f"CONTROLLER://127.0.0.1:{self.port}",
                     "controller.listener.names": "CONTROLLER", "controller.quorum.voters": self.quorum.voters,
                     "log.dirs": self.data, "millrace.cluster.id": CLUSTER_ID, "millrace.space.low.bytes": 1 << 20,
-                    "millrace.admin.listener": ""}
+                    "millrace.admin.listener": "", **self.quorum.settings}
         command = [millrace, "serve"] + [x for k, v in settings.items() for x in ("-o", f"{k}={v}")]
         self.process = subprocess.Popen(command, stdout=open(self.log, "ab"), stderr=subprocess.STDOUT)
 
@@ -114,16 +114,19 @@ class Node:
             voters[voter] = end
         return leader, epoch, mark, voters
 
-    def register(self, broker):
-        """The broker epoch, once it is committed; None: this is not the leader."""
+    @staticmethod
+    def registration(broker):
         features = [("metadata.version", 1, 100)] + [(f, 0, 10) for f in (
             "kraft.version", "transaction.version", "group.version", "eligible.leader.replicas.version", "share.version",
             "streams.version")]
-        body = (struct.pack(">i", broker) + compact(CLUSTER_ID) + uuid.uuid4().bytes +
+        return (struct.pack(">i", broker) + compact(CLUSTER_ID) + uuid.uuid4().bytes +
                 varuint(2) + compact("PLAINTEXT") + compact("127.0.0.1") + struct.pack(">Hh", 9, 0) + b"\0" +
                 varuint(len(features) + 1) + b"".join(compact(n) + struct.pack(">hh", lo, hi) + b"\0" for n, lo, hi in features) +
                 b"\0" + b"\0" + varuint(2) + uuid.uuid4().bytes + b"\0")  # no rack, not migrating, one directory
-        a = self.call(BROKER_REGISTRATION, 2, body)
+
+    def register(self, broker):
+        """The broker epoch, once it is committed; None: this is not the leader."""
+        a = self.call(BROKER_REGISTRATION, 2, self.registration(broker))
         _, error, epoch = a.take("ihq")
         if error == 41:  # NOT_CONTROLLER
             return None
@@ -149,7 +152,8 @@ class Node:
 
 
 class Quorum:
-    def __init__(self, count=3):
+    def __init__(self, count=3, **settings):
+        self.settings = {key.replace("_", "."): value for key, value in settings.items()}
         first = int(os.environ.get("PORT", random.randrange(20000, 30000, 5)))
         self.ports = [first + i for i in range(count)]
         self.voters = ",".join(f"{i + 1}@127.0.0.1:{port}" for i, port in enumerate(self.ports))
@@ -215,7 +219,12 @@ class Quorum:
         for broker, epoch in acknowledged.items():
             error = leader.heartbeat(broker, epoch)
             assert error == 0, f"broker {broker} was registered with epoch {epoch}; its heartbeat: error {error}"
-        logs = [node.batches(mark) for node in self.nodes]
+        end = time.monotonic() + 5
+        while True:  # what a majority of the disks has, the leader's own may not have yet
+            logs = [node.batches(mark) for node in self.nodes]
+            if all(log == logs[0] for log in logs) or time.monotonic() > end:
+                break
+            time.sleep(0.02)
         assert logs[0] and all(log == logs[0] for log in logs), f"logs differ below {mark}: {[len(log) for log in logs]} bytes"
 
 
@@ -275,7 +284,63 @@ def hands_over_when_it_stops():
         print(f"  from SIGTERM to the next acknowledged record: {gap:.2f} s")
 
 
-TESTS = [elects_and_replicates, survives_kills_of_the_leader, survives_kills_of_all, hands_over_when_it_stops]
+def a_long_tail_that_nobody_else_has_is_cut():
+    """More batches than a node keeps images of at its start (256)."""
+    with Quorum(controller_quorum_fetch_timeout_ms=10000) as quorum:  # it leads on for 15 s without being fetched from
+        acknowledged = {1000: quorum.register(1000)}
+        quorum.settled()
+        leader, (_, _, mark, _) = quorum.leader()
+        others = [node for node in quorum.nodes if node is not leader]
+        for node in others:
+            node.process.send_signal(signal.SIGSTOP)
+        sockets = []
+        for i in range(400):  # one a connection: the next would wait for its answer, which does not come
+            body = leader.registration(2000 + i)
+            header = struct.pack(">hhih", BROKER_REGISTRATION, 2, 7, 4) + b"test" + b"\0"
+            sockets.append(socket.create_connection(("127.0.0.1", leader.port)))
+            sockets[-1].sendall(struct.pack(">i", len(header) + len(body)) + header + body)
+        end = time.monotonic() + 12
+        while len(leader.batches(1 << 60)) < len(leader.batches(mark)) + 300 * 200 and time.monotonic() < end:
+            time.sleep(0.02)
+        leader.kill()
+        tail = len(leader.batches(1 << 60)) - len(leader.batches(mark))
+        for node in others:
+            node.process.send_signal(signal.SIGCONT)
+        acknowledged[3000] = quorum.register(3000)
+        leader.start()
+        quorum.check_acknowledged(acknowledged)
+        assert "it is read again" in leader.log.read_text(), "the tail was too short"
+        print(f"  {tail} bytes were cut off")
+
+
+def who_is_far_behind_gets_a_snapshot():
+    with Quorum(metadata_log_max_record_bytes_between_snapshots=3000) as quorum:
+        acknowledged = {1000: quorum.register(1000)}
+        quorum.settled()
+        leader, _ = quorum.leader()
+        behind, wiped = [node for node in quorum.nodes if node is not leader]
+        behind.kill()
+        acknowledged.update({1001 + i: quorum.register(1001 + i) for i in range(100)})
+        behind.start()
+        quorum.settled()
+        wiped.kill()
+        shutil.rmtree(wiped.data)
+        acknowledged.update({2001 + i: quorum.register(2001 + i) for i in range(20)})
+        wiped.start()
+        leader, mark = quorum.settled()
+        for node in (behind, wiped):
+            assert list((node.data / "__cluster_metadata-0").glob("*.checkpoint")), node.id
+            logs = sorted((node.data / "__cluster_metadata-0").glob("*.log"))
+            assert int(logs[0].stem) > 0, "the log goes back to its beginning: no snapshot came"
+        # Whoever leads now knows of everybody.
+        leader.kill()
+        leader, _ = quorum.leader()
+        for broker, epoch in acknowledged.items():
+            assert leader.heartbeat(broker, epoch) == 0, broker
+
+
+TESTS = [elects_and_replicates, survives_kills_of_the_leader, survives_kills_of_all, hands_over_when_it_stops,
+         a_long_tail_that_nobody_else_has_is_cut, who_is_far_behind_gets_a_snapshot]
 
 if __name__ == "__main__":
     wanted = sys.argv[1:] or [test.__name__ for test in TESTS]

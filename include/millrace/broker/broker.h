@@ -40,6 +40,7 @@ class Broker final : public net::Handler {
   Services& services() { return services_; }
 
  private:
+  void forward(Route const& route, ContextPtr context);
   ThreadState& thread_of(env::Reactor& reactor);
 
   NodeConfig const config_;

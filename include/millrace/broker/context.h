@@ -142,9 +142,12 @@ class RequestContext {
   Services& services() { return services_; }
   ThreadState& thread() { return thread_; }
   net::ConnectionInfo& connection() { return *connection_; }
+  std::shared_ptr<net::ConnectionInfo> const& connection_ptr() const { return connection_; }
   ConnectionState& connection_state() { return *static_cast<ConnectionState*>(connection_->handler_state.get()); }
   SharedBytes const& frame() const { return frame_; }
   Arena& arena() { return arena_; }
+  // Told of NOT_CONTROLLER anywhere in the answer, before it is sent.
+  void set_on_not_controller(Task told) { on_not_controller_ = std::move(told); }
   Mono arrived() const { return arrived_; }
   // One image for the whole request, taken when it started.
   metadata::Image const& image() const { return *image_; }
@@ -171,6 +174,8 @@ class RequestContext {
   void reply_at(int16_t version, int16_t header_version, M const& response) {
     reply_as(M::table(), &response, version, header_version, {}, Duration::zero());
   }
+  // With an answer that another node has encoded for this request, its header included.
+  void reply_encoded(SharedBytes answer);
   void reply_nothing(Duration throttle = Duration::zero());  // acks=0
   void close(std::string reason);
   void let_next_produce_start() { answer_->let_next_produce_start(); }
@@ -193,6 +198,7 @@ class RequestContext {
   std::unique_ptr<net::Answer> answer_;
   Arena request_arena_;  // bounded by the frame
   Arena arena_;
+  Task on_not_controller_;
 };
 
 using ContextPtr = std::unique_ptr<RequestContext>;

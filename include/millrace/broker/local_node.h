@@ -43,15 +43,18 @@ struct LocalNodeOptions {
   runtime::ControllerDriverOptions controller;   // ids and endpoints are filled in
   // All of controller.quorum.voters, if they are more than this node.
   std::vector<runtime::RaftAddress> static_voters;
-  // controller.quorum.voters names this node: a static quorum. Otherwise the voter stands in the metadata log.
+  // controller.quorum.voters is set: a static quorum. Otherwise the voters stand in the metadata log.
   bool has_static_voters = false;
+  // Without static voters: this node may form a quorum of its own.
+  bool is_first_voter = true;
   net::NetOptions net;
   Duration stop_wait = 3s;                       // for running requests
 };
 
 class LocalNode {
  public:
-  enum class Phase { stopped, opening, loading, serving, stopping };
+  // joining: the other members of the quorum reach this node, clients do not yet.
+  enum class Phase { stopped, opening, loading, joining, serving, stopping };
 
   // `on_failed` runs once, on the control reactor, when the node can go on no more; the process must end then.
   LocalNode(env::Env& env, LocalNodeOptions options, std::function<void(std::string const& reason)> on_failed);
@@ -63,6 +66,9 @@ class LocalNode {
   // Any thread, after start(). `done` runs on the control reactor: everything is on disk and closed. A start that is
   // under way ends first.
   void stop(Callback<void(Status)> done);
+
+  // Any thread. A start that waits for a quorum ends: the node counts as started, and stop() is next.
+  void stop_joining();
 
   // The node's file was read again: takes over the keys that can change while the node runs, and names the others that
   // differ. On the control reactor, while it serves.
@@ -102,9 +108,11 @@ class LocalNode {
   Status check_metadata_log(Opened const& opened) const;
   void on_opened(Opened& opened);
   Status listen();
+  std::vector<DirectoryId> offline_directories() const;
   void fill_endpoints();
   void start_partitions();
   void start_controller();
+  void on_reachable();
   void finish_start(Status status);
   void begin_stop();
   void stop_net();
@@ -120,7 +128,6 @@ class LocalNode {
   Callback<void(Status)> ready_;
   Callback<void(Status)> stopped_;
   Status stop_status_;
-  int64_t broker_epoch_ = -1;
 
   // In the order in which they are made.
   std::unique_ptr<storage::FileCache> files_;

@@ -212,6 +212,13 @@ int list_cluster_nodes(ClusterCommandOptions const& options);
 int show_quorum(ClusterCommandOptions const& options);
 int list_features(ClusterCommandOptions const& options);
 
+struct ElectLeadersOptions {
+  ClusterOptions cluster;
+  std::vector<std::string> topics;  // TOPIC or TOPIC:0,1; empty: all
+  bool is_unclean = false;
+};
+int elect_leaders(ElectLeadersOptions const& options);
+
 struct ProduceOptions {
   ClusterOptions cluster;
   std::string topic;

@@ -59,8 +59,10 @@ class NetServer {
   // Where a listener really is, in the order of its addresses; empty when there is none of that name.
   std::vector<env::SocketAddress> addresses(std::string const& listener_name) const;
 
-  // Begins to serve. `handler` is called on the reactors' threads until stop() has reported, or until they have ended.
+  // Begins to serve: all listeners, or the named one. `handler` is called on the reactors' threads until stop() has
+  // reported, or until they have ended; it is the same for all.
   void open(Handler& handler);
+  void open(Handler& handler, std::string const& listener_name);
 
   // Accepts nothing more, starts no further request, closes each connection once its running requests are answered
   // and sent, and all of them at `deadline`; then `done` runs on `back`.

@@ -46,17 +46,39 @@ struct RaftAnswer {
   std::optional<RaftAddress> leader;  // where to find the one that the response names
 };
 
+// On whose behalf a request is passed on to the controller.
+struct ForwardedFrom {
+  SharedBytes principal;           // as brokers tell each other
+  std::vector<std::byte> address;  // of the client, 4 or 16 bytes
+};
+
 class ControllerClient {
  public:
   static constexpr size_t kRequestsMax = 4096;  // outstanding; above it a request is answered request_timed_out
 
   virtual ~ControllerClient() = default;
 
-  // Any thread. `done` runs once on `back`'s thread: when what was decided is committed and every thread of this node
-  // has an image that holds it, or with an error alone: request_timed_out at `deadline` (the change may still come),
-  // not_controller. A deadline that has passed already changes nothing.
+  // Any thread. Asks the active controller, in this process or another. `done` runs once on `back`'s thread: with what
+  // was decided and committed, or with an error alone: request_timed_out at `deadline` (the change may still come),
+  // not_controller. A deadline that has passed already changes nothing. What was decided here, every thread of this
+  // node has an image of; what was decided elsewhere comes with a later publication.
   virtual void submit(metadata::ControllerRequest request, Mono deadline, env::Reactor& back,
                       Callback<void(metadata::ControllerAnswer)> done) = 0;
+  // The same, but decides here or not at all: not_controller when another process leads.
+  virtual void submit_here(metadata::ControllerRequest request, Mono deadline, env::Reactor& back,
+                           Callback<void(metadata::ControllerAnswer)> done) {
+    submit(std::move(request), deadline, back, std::move(done));
+  }
+  // Any thread. False: a client's request must be passed on.
+  virtual bool is_active() const { return true; }
+  // Any thread. Passes a client's request, a frame without its length, on to the active controller. `done` runs on
+  // `back`'s thread with the answer's frame, or with nothing: this process is the active controller now, or there was
+  // none until `deadline`; the request is to be answered here.
+  virtual void forward(SharedBytes frame, ForwardedFrom from, Mono deadline, env::Reactor& back,
+                       Callback<void(std::optional<SharedBytes>)> done) {
+    static_cast<void>(frame), static_cast<void>(from), static_cast<void>(deadline);
+    back.post([done = std::move(done)]() mutable { std::move(done)(std::nullopt); });
+  }
 
   // Any thread. The next producer id of this node's block; asks the controller for another block when it is used up.
   virtual void next_producer_id(Mono deadline, env::Reactor& back, Callback<void(Result<ProducerId>)> done) = 0;
@@ -73,11 +95,11 @@ class ControllerClient {
   virtual BrokerId active_controller() const = 0;  // kNoBroker: none known
 };
 
-// Submits and gives the typed answer:
+// Submits to the controller of this process and gives the typed answer:
 //   submit_as<metadata::CreateTopicsAnswer>(controller, std::move(request), deadline, reactor, [..](auto answer) {...});
 template <class Answer, class Done>
 void submit_as(ControllerClient& controller, metadata::ControllerRequest request, Mono deadline, env::Reactor& back, Done done) {
-  controller.submit(std::move(request), deadline, back,
+  controller.submit_here(std::move(request), deadline, back,
                     [done = std::move(done)](metadata::ControllerAnswer answer) mutable {
                       done(std::get<Answer>(std::move(answer)));
                     });

@@ -16,27 +16,22 @@
 
 #include "millrace/env/env.h"
 #include "millrace/metadata/controller.h"
+#include "millrace/runtime/broker_presence.h"
+#include "millrace/runtime/controller_channel.h"
 #include "millrace/runtime/controller_client.h"
 #include "millrace/runtime/metadata_publisher.h"
 #include "millrace/runtime/raft_driver.h"
 
 namespace millrace::runtime {
 
-// This node as a broker.
-struct LocalBroker {
-  Uuid incarnation_id;                       // of this process life
-  std::vector<metadata::Endpoint> endpoints; // as advertised
-  std::optional<std::string> rack;
-  std::vector<DirectoryId> directories;
-  bool is_clean = true;                      // nothing that was acknowledged can be missing (DESIGN.md, section 6)
-};
-
 struct ControllerDriverOptions {
   metadata::ControllerConfig controller;
   MetadataLogOptions log;
   raft::MachineConfig quorum;  // timeouts; `self` is that of `log`
   RaftNetworkOptions network;
-  bool is_broker = true;  // else a controller alone
+  bool is_broker = true;
+  bool is_controller = true;
+  BrokerLifecycleConfig broker;  // `is_clean` is filled in
   std::vector<metadata::Endpoint> controller_endpoints;
   int64_t snapshot_interval_bytes = 20LL << 20;  // metadata.log.max.record.bytes.between.snapshots
   Duration broker_start_deadline = 60s;
@@ -51,10 +46,13 @@ class ControllerDriver final : public ControllerClient, private RaftEvents {
 
   MetadataPublisher& publisher() { return publisher_; }
 
-  // A node alone loads the log, takes the lead, registers itself and unfences itself. With other voters, and as a
-  // controller alone, it is ready once the log is loaded. `ready` gets the broker epoch once all threads
-  // have an image in which this node leads what it can; on the control reactor. Any thread.
+  // A node alone loads the log, takes the lead, registers itself and unfences itself. With other voters a broker
+  // registers with whoever leads. A controller alone is ready once the log is loaded. `ready` gets the broker epoch once
+  // all threads have an image in which this node may lead; on the control reactor. Any thread.
   void start(LocalBroker broker, Callback<void(Result<int64_t>)> ready);
+  // Before start(). Runs once the log is loaded, if the other members of the quorum must reach this node before it can be
+  // ready; on the control reactor.
+  void set_on_reachable(Task on_reachable) { reachable_ = std::move(on_reachable); }
 
   // Controlled shutdown: gives up leaderships, then fences this node. Any thread; `done` on the control reactor.
   void stop_broker(Task done);
@@ -63,6 +61,11 @@ class ControllerDriver final : public ControllerClient, private RaftEvents {
 
   void submit(metadata::ControllerRequest request, Mono deadline, env::Reactor& back,
               Callback<void(metadata::ControllerAnswer)> done) override;
+  void submit_here(metadata::ControllerRequest request, Mono deadline, env::Reactor& back,
+                   Callback<void(metadata::ControllerAnswer)> done) override;
+  bool is_active() const override { return is_active_.load(std::memory_order_relaxed); }
+  void forward(SharedBytes frame, ForwardedFrom from, Mono deadline, env::Reactor& back,
+               Callback<void(std::optional<SharedBytes>)> done) override;
   void next_producer_id(Mono deadline, env::Reactor& back, Callback<void(Result<ProducerId>)> done) override;
   void submit_raft(raft::Request request, std::optional<RaftAddress> leader, env::Reactor& back,
                    Callback<void(RaftAnswer)> done) override;
@@ -71,6 +74,10 @@ class ControllerDriver final : public ControllerClient, private RaftEvents {
 
   // The node's file was read again. On the control reactor.
   void set_statics(metadata::StaticConfigs statics) { controller_.set_statics(std::move(statics)); }
+
+  // On the control reactor.
+  int64_t broker_epoch() const { return broker_epoch_; }
+  void set_offline_directories(std::vector<DirectoryId> directories);
 
   std::string const& cluster_id() const { return options_.controller.cluster_id; }
 
@@ -102,8 +109,19 @@ class ControllerDriver final : public ControllerClient, private RaftEvents {
   void on_failed(Error const& error) override;
 
   void on_loaded(Result<LoadedMetadata> loaded);
+  void reload(Offset to);
+  void hold(Task task) { held_.push_back(std::move(task)); }
   void register_controller();
+  void maybe_register_controller(metadata::Image const& image);
   void start_broker();
+  void start_presence();
+  bool admit(Callback<void(metadata::ControllerAnswer)>& done, metadata::ControllerRequest const& request,
+             env::Reactor& back);
+  void ask(metadata::ControllerRequest request, Mono deadline, env::Reactor& back,
+           Callback<void(metadata::ControllerAnswer)> done);
+  void ask_elsewhere(metadata::ControllerRequest request, Mono deadline, env::Reactor& back,
+                     Callback<void(metadata::ControllerAnswer)> done);
+  std::optional<RaftAddress> active_address() const;
   void refuse_waiting();
   void on_request(metadata::ControllerRequest request, Mono deadline, env::Reactor& back,
                   Callback<void(metadata::ControllerAnswer)> done);
@@ -128,6 +146,8 @@ class ControllerDriver final : public ControllerClient, private RaftEvents {
   metadata::Controller controller_;
   MetadataPublisher publisher_;
   RaftDriver raft_;
+  ControllerChannel channel_;
+  std::unique_ptr<BrokerPresence> presence_;  // with other voters
 
   // Control reactor only.
   metadata::Replayer tip_;
@@ -142,11 +162,19 @@ class ControllerDriver final : public ControllerClient, private RaftEvents {
   int64_t broker_epoch_ = -1;
   Callback<void(Result<int64_t>)> ready_;
   Task stopped_;
+  Task reachable_;
+  bool is_alone_ = true;  // nobody else votes
+  bool is_registering_ = false;  // this node as a controller
+  // The log is read again, since more of it was cut off than images are kept; what happens meanwhile waits. Bounded: the
+  // quorum's machine waits for the disk, too.
+  bool is_reloading_ = false;
+  std::deque<Task> held_;
   bool is_started_ = false;  // the machine runs
   bool is_closed_ = false;
   bool is_session_check_armed_ = false;
 
   std::atomic<size_t> outstanding_{0};
+  std::atomic<bool> is_active_{false};
 
   mutable std::mutex mutex_;
   QuorumDescription description_;          // mutex_

@@ -21,8 +21,10 @@ using Bytes = std::vector<std::byte>;
 
 struct MetadataLogOptions {
   raft::ReplicaKey self;
-  // controller.quorum.voters. Empty: voters are in the log, and a fresh directory is formatted with this node alone.
+  // controller.quorum.voters. Empty: voters are in the log, and a fresh directory is formatted with this node alone, if
+  // it may be the first.
   raft::VoterSet static_voters;
+  bool is_first_voter = true;
   std::vector<raft::VoterEndpoint> endpoints;  // of this node's controller listener
 };
 
@@ -48,6 +50,9 @@ inline constexpr size_t kLoadedTailMax = 256;
 // Opens the log, formats a fresh one (quorum-state comes later, from the machine) and replays it. Blocks.
 // Errors: unsupported: records or features that this node does not know; nothing was changed. corrupt.
 Result<LoadedMetadata> load_metadata_log(storage::LogDirectory& directory, MetadataLogOptions const& options, Wall now);
+
+// The newest snapshot and what the log holds behind it. Blocks.
+Result<metadata::Replayer> replay_log(storage::PlainLog& log);
 
 // A snapshot alone.
 struct LoadedSnapshot {

@@ -80,6 +80,10 @@ class RaftDriver {
   bool is_writing_snapshot() const { return is_writing_snapshot_; }
   int64_t bytes_since_snapshot() const { return bytes_since_snapshot_; }
 
+  // Reads the log anew, as it is after all that was asked for before this. `done` on the control reactor; a log that
+  // cannot be read is on_failed().
+  void reload(Callback<void(metadata::Replayer)> done);
+
   // Gives leadership to another voter, if this node has it: `done` once another leads, or after kResignWaitMax.
   void resign(Task done);
   // Waits for the work under way, then closes the log cleanly.
@@ -117,7 +121,10 @@ class RaftDriver {
   Status do_piece(Step& step, Work& work);
   Status do_read(Step& step);
   void finish_resign();
-  bool has_peers() const { return machine_->voters().voters.size() > 1; }
+  bool has_peers() const {
+    auto const& voters = machine_->voters().voters;
+    return voters.size() != 1 || voters.front().key.id != machine_->self().id;
+  }
 
   env::Env& env_;
   env::Reactor& reactor_;
@@ -149,6 +156,7 @@ class RaftDriver {
   bool is_draining_ = false;
   Callback<void(Status)> closing_;
   bool is_closing_log_ = false;
+  Callback<void(metadata::Replayer)> reloading_;
   Task resigned_;
   env::TimerId resign_timer_ = env::kNoTimer;
   metadata::RecordList const* appending_ = nullptr;    // during append(): what effect::Append stands for
