@@ -10,7 +10,8 @@
 //   wait MS (runs the timers on the way)   hold | accept | refuse ERROR (appends; accepted at once unless held)
 //   reload (a new machine from the log)   resign   load   loaded
 //
-// MEMBER is - for none. Member ids that the machine makes are written m1, m2, ... in the order of their random parts.
+// A METADATA of @TOPIC+TOPIC+... is a consumer's subscription to these. MEMBER is - for none. Member ids that the
+// machine makes are written m1, m2, ... in the order of their random parts.
 #pragma once
 #include <gtest/gtest.h>
 
@@ -145,6 +146,17 @@ class Story {
     auto const at = ids_.find(word);
     return at == ids_.end() ? word : at->second;
   }
+  // Version 0: a list of topics, user data.
+  Blob metadata(std::string const& word) {
+    if (!word.starts_with('@')) return make_blob(as_bytes(word));
+    auto const topics = split(word.substr(1), '+');
+    std::string out{0, 0};
+    out += std::string{0, 0, 0, static_cast<char>(topics.size())};
+    for (auto const& topic : topics) out += std::string{0, static_cast<char>(topic.size())} + topic;
+    out += std::string(4, '\xff');
+    shorts_[out] = word;
+    return make_blob(as_bytes(out));
+  }
   static std::pair<std::string, int32_t> topic_partition(std::string const& word) {
     auto const at = word.rfind('-');
     return {word.substr(0, at), std::stoi(word.substr(at + 1))};
@@ -173,7 +185,7 @@ class Story {
       for (auto const& one : split(text_option("protocols").value_or("range:a"), ',')) {
         auto const parts = split(one, ':');
         if (parts.empty()) continue;
-        join.protocols.push_back({parts[0], make_blob(as_bytes(parts.size() > 1 ? parts[1] : std::string()))});
+        join.protocols.push_back({parts[0], metadata(parts.size() > 1 ? parts[1] : std::string())});
       }
       join.wants_known_member_id = version >= 4;
       join.can_skip_assignment = version >= 9;
