@@ -54,6 +54,12 @@ if(MR_BUILD_TESTS)
   target_link_libraries(mr-vectors PRIVATE nlohmann_json::nlohmann_json)
   set_target_properties(mr-vectors PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tools)
 
+  # What bench/run loads brokers with.
+  file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/bench/group_load/*.cpp)
+  add_executable(group_load ${sources})
+  mr_link(group_load ROOMS protocol)
+  set_target_properties(group_load PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tools)
+
   include(cmake/house.cmake)
 endif()
 
