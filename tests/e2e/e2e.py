@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
-"""Stock clients write a real data set to one node and read it back, before and after `kill -9` and a restart.
+"""Stock clients write a real data set to one node and read it back, before and after `kill -9` and a restart, and in groups.
 
-    e2e.py --launcher SCRIPT [--clients kcat,librdkafka,confluent,franz-go,java] [--codecs none,...] [--records N]
+    e2e.py --launcher SCRIPT [--clients kcat,librdkafka,confluent,franz-go,kafkajs,java] [--codecs none,...] [--records N]
+           [--parts records,groups]
 
 Proves that nothing is missing, changed, doubled or out of order: key, headers, value, partition and offset of every record
 are compared. The data set is each package record of `apt-cache dumpavail` as a JSON line and some records of 900 KB; every
 seventh has no key; headers with text, number and null. Each client writes with each codec and reads its own topic; after the
-restart kcat reads all topics too. SCRIPT answers the verbs of bench/launcher.sh (or of Kafka's own launcher, to prove the test).
-Ends with `N passed, N failed`.
+restart kcat reads all topics too. What the groups prove stands in groups.py. SCRIPT answers the verbs of bench/launcher.sh (or
+of Kafka's own launcher, to prove the test). Ends with `N passed, N failed`.
 """
 import argparse
 import json
@@ -21,6 +22,8 @@ import tempfile
 import time
 from pathlib import Path
 
+import groups
+
 HERE = Path(__file__).resolve().parent
 CODECS = ["none", "gzip", "snappy", "lz4", "zstd"]
 # How to run a client, and how many partitions its topics have (the console producer cannot choose a partition).
@@ -29,8 +32,10 @@ CLIENTS = {
     "librdkafka": (["{build}/librdkafka"], 3),
     "confluent": (["{build}/venv/bin/python", str(HERE / "clients/confluent.py")], 3),
     "franz-go": (["{build}/franz-go"], 3),
+    "kafkajs": (["node", "{build}/kafkajs/main.js"], 3),
     "java": ([str(HERE / "clients/console.sh")], 1),
 }
+CODECS_OF = {"kafkajs": ["none", "gzip"]}  # that it has, if not all
 BIG_COUNT, BIG_BYTES = 20, 900_000
 
 
@@ -146,6 +151,7 @@ def main():
     parser.add_argument("--launcher", default=str(HERE.parent.parent / "bench/launcher.sh"))
     parser.add_argument("--clients", default=",".join(CLIENTS))
     parser.add_argument("--codecs", default=",".join(CODECS))
+    parser.add_argument("--parts", default="records,groups")
     parser.add_argument("--records", type=int, default=1 << 30, help="at most so many package records")
     parser.add_argument("--build", default=str(HERE.parent.parent / "build/e2e"), help="where scripts/e2e built the clients")
     parser.add_argument("--timeout", type=float, default=600, help="seconds for one client command")
@@ -187,7 +193,9 @@ def main():
             return difference(expected, out)
 
         topics = [(name, codec, f"e2e-{name}-{codec}") for name in options.clients.split(",")
-                  for codec in options.codecs.split(",")]
+                  for codec in options.codecs.split(",") if codec in CODECS_OF.get(name, CODECS)]
+        if "records" not in options.parts.split(","):
+            topics = []
         expected = {}
         try:
             target.call("start", "1")
@@ -199,12 +207,16 @@ def main():
                 check(f"{topic} write",
                       lambda: client(name, "write", target.bootstrap, topic, partitions, codec, dataset))
                 check(f"{topic} read", lambda: read(name, topic, partitions, expected[name]))
-            target.call("kill", "1")
-            target.call("start-node", "1")
+            if topics:
+                target.call("kill", "1")
+                target.call("start-node", "1")
             for name, codec, topic in topics:
                 for reader in dict.fromkeys((name, "kcat")):
                     check(f"{topic} read by {reader} after kill -9",
                           lambda: read(reader, topic, CLIENTS[name][1], expected[name]))
+            if "groups" in options.parts.split(","):
+                context = groups.Context(target, options.build, work, dataset)
+                groups.run(check, context, options.clients.split(","))
         finally:
             target.call("wipe")
     print(f"{passed} passed, {failed} failed")

@@ -3,12 +3,14 @@
     confluent.py create BOOTSTRAP TOPIC PARTITIONS
     confluent.py write  BOOTSTRAP TOPIC PARTITIONS CODEC DATASET
     confluent.py read   BOOTSTRAP TOPIC PARTITIONS COUNT OUT
+    confluent.py group  BOOTSTRAP TOPIC GROUP ASSIGNOR INSTANCE
 """
 import os
+import signal
 import sys
 import time
 
-from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, Producer, TopicPartition
+from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, KafkaException, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
 
 
@@ -63,8 +65,64 @@ def read(bootstrap, topic, partitions, count, path):
     os._exit(got != count)  # closing would wait for a group coordinator
 
 
+def group(bootstrap, topic, name, assignor, instance):
+    """Commits what it has written, and nothing else; leaves on SIGTERM, a static member without telling the group."""
+    consumer = Consumer({"bootstrap.servers": bootstrap, "group.id": name, "enable.auto.commit": False,
+                         "auto.offset.reset": "earliest", "partition.assignment.strategy": assignor, "session.timeout.ms": 10000,
+                         "heartbeat.interval.ms": 500, **({"group.instance.id": instance} if instance != "-" else {})})
+    written, stops = {}, []
+    signal.signal(signal.SIGTERM, lambda *_: stops.append(True))
+
+    out = open(1, "wb", closefd=False)  # sys.stdout may be unbuffered, and then a signal cuts what is being written
+
+    def say(line):
+        out.write(line + b"\n")
+
+    def commit():
+        out.flush()
+        offsets = [TopicPartition(topic, p, o) for p, o in written.items()]
+        try:
+            if offsets:
+                consumer.commit(offsets=offsets, asynchronous=False)
+            written.clear()
+        except KafkaException as error:
+            print(error, file=sys.stderr, flush=True)
+
+    def on_assign(_, partitions):
+        say(b"#assigned %d" % len(partitions))
+
+    def on_revoke(_, partitions):
+        commit()  # while members join and sync a commit is refused: what is left is given another try here
+        for one in partitions:
+            written.pop(one.partition, None)
+        say(b"#revoked %d" % len(partitions))
+
+    def on_lost(_, partitions):
+        for one in partitions:
+            written.pop(one.partition, None)
+        say(b"#lost %d" % len(partitions))
+
+    consumer.subscribe([topic], on_assign=on_assign, on_revoke=on_revoke, on_lost=on_lost)
+    count = 0
+    while not stops:
+        message = consumer.poll(0.2)
+        if message is not None and message.error():
+            print(message.partition(), message.offset(), message.error(), file=sys.stderr, flush=True)
+        elif message is not None:
+            say(b"%d|%d|%s" % (message.partition(), message.offset(), message.value()))
+            written[message.partition()] = message.offset() + 1
+            count += 1
+        if message is None or count % 200 == 0:
+            commit()
+    commit()
+    consumer.close()
+    out.flush()
+
+
 verb, bootstrap, topic, partitions, *rest = sys.argv[1:]
-if verb == "create":
+if verb == "group":
+    group(bootstrap, topic, partitions, *rest)
+elif verb == "create":
     create(bootstrap, topic, int(partitions))
 elif verb == "write":
     write(bootstrap, topic, int(partitions), *rest)

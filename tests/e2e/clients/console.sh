@@ -2,6 +2,7 @@
 # Apache Kafka's console tools as a client of e2e.py: one partition, named by the consumer. KAFKA_TOOL is the runner of the
 # stock tools (tool.sh NAME ARGUMENTS...).
 #   console.sh create BOOTSTRAP TOPIC PARTITIONS | write BOOTSTRAP TOPIC PARTITIONS CODEC DATASET | read BOOTSTRAP TOPIC PARTITIONS COUNT OUT
+#   console.sh group BOOTSTRAP TOPIC GROUP ASSIGNOR INSTANCE (the verifiable consumer: commits after each poll; writes JSON)
 set -euo pipefail
 verb=$1 bootstrap=$2 topic=$3 partitions=$4
 case $verb in
@@ -28,4 +29,14 @@ for line in sys.stdin.buffer:
     headers = headers.replace(b":null", b":NULL").replace(b":", b"=")
     sys.stdout.buffer.write(b"%s|%s|%d|%s|%s|%d|%s\n" % (partition.split(b":")[1], offset.split(b":")[1],
         -1 if key is None else len(key), key or b"", headers, len(value), value))' > "$6" ;;
+  group)
+    case $5 in
+      range) assignor=Range ;;
+      cooperative-sticky) assignor=CooperativeSticky ;;
+    esac
+    instance=()
+    [ "$6" = - ] || instance=(--group-instance-id "$6")
+    exec "$KAFKA_TOOL" kafka-verifiable-consumer --bootstrap-server "$bootstrap" --topic "$topic" --group-id "$4" --verbose \
+      --reset-policy earliest --session-timeout 10000 --assignment-strategy "org.apache.kafka.clients.consumer.${assignor}Assignor" \
+      "${instance[@]}" ;;
 esac

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # kcat as a client of e2e.py. Its headers are the same for all records; topics are made on first use.
 #   kcat.sh create BOOTSTRAP TOPIC PARTITIONS | write BOOTSTRAP TOPIC PARTITIONS CODEC DATASET | read BOOTSTRAP TOPIC PARTITIONS COUNT OUT
+#   kcat.sh group BOOTSTRAP TOPIC GROUP ASSIGNOR INSTANCE LEAVES_AFTER (so many records; 0: on SIGTERM)
 set -euo pipefail
 verb=$1 bootstrap=$2 topic=$3 partitions=$4
 case $verb in
@@ -26,4 +27,10 @@ print(sum(p["leader"] >= 0 and "error" not in p for p in topics[0]["partitions"]
     done ;;
   read)
     kcat -b "$bootstrap" -C -t "$topic" -o beginning -e -q -f '%p|%o|%K|%k|%h|%S|%s\n' > "$6" ;;
+  group)
+    more=()
+    [ "$6" = - ] || more+=(-X "group.instance.id=$6")
+    [ "$7" = 0 ] || more+=(-c "$7")
+    exec kcat -b "$bootstrap" -G "$4" -q -u -E -X auto.offset.reset=earliest -X "partition.assignment.strategy=$5" \
+      -X session.timeout.ms=10000 -X heartbeat.interval.ms=500 "${more[@]}" -f '%p|%o|%s\n' "$topic" ;;
 esac

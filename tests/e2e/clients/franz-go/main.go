@@ -3,6 +3,7 @@
 //	franz-go create BOOTSTRAP TOPIC PARTITIONS
 //	franz-go write  BOOTSTRAP TOPIC PARTITIONS CODEC DATASET
 //	franz-go read   BOOTSTRAP TOPIC PARTITIONS COUNT OUT
+//	franz-go group  BOOTSTRAP TOPIC GROUP ASSIGNOR INSTANCE
 package main
 
 import (
@@ -13,8 +14,10 @@ import (
 	"io"
 	"log"
 	"os"
+	"os/signal"
 	"strconv"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kadm"
@@ -120,11 +123,53 @@ func read(ctx context.Context, bootstrap, topic string, partitions, count int, p
 	check(out.Flush())
 }
 
+// Commits what it has written before it lets a rebalance go on; leaves on SIGTERM.
+func group(bootstrap, topic, name, assignor, instance string) {
+	commit := func(c *kgo.Client) {
+		ctx, done := context.WithTimeout(context.Background(), 20*time.Second)
+		defer done()
+		if err := c.CommitUncommittedOffsets(ctx); err != nil {
+			log.Print(err)
+		}
+	}
+	// While members join and sync a commit is refused: what is left is given another try when a partition goes.
+	revoked := func(_ context.Context, c *kgo.Client, _ map[string][]int32) { commit(c) }
+	balancers := map[string]kgo.GroupBalancer{"range": kgo.RangeBalancer(), "cooperative-sticky": kgo.CooperativeStickyBalancer()}
+	options := []kgo.Opt{kgo.ConsumerGroup(name), kgo.ConsumeTopics(topic), kgo.DisableAutoCommit(), kgo.BlockRebalanceOnPoll(),
+		kgo.OnPartitionsRevoked(revoked),
+		kgo.Balancers(balancers[assignor]), kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()), kgo.SessionTimeout(10 * time.Second),
+		kgo.HeartbeatInterval(500 * time.Millisecond)}
+	if instance != "-" {
+		options = append(options, kgo.InstanceID(instance))
+	}
+	c := client(bootstrap, options...)
+	ctx, cancel := signal.NotifyContext(context.Background(), syscall.SIGTERM)
+	defer cancel()
+	out := bufio.NewWriterSize(os.Stdout, 1<<16)
+	for ctx.Err() == nil {
+		fetches := c.PollRecords(ctx, 200)
+		fetches.EachError(func(_ string, _ int32, err error) {
+			if ctx.Err() == nil {
+				log.Print(err)
+			}
+		})
+		fetches.EachRecord(func(r *kgo.Record) {
+			fmt.Fprintf(out, "%d|%d|%s\n", r.Partition, r.Offset, r.Value)
+		})
+		check(out.Flush())
+		commit(c)
+		c.AllowRebalance()
+	}
+	c.CloseAllowingRebalance()
+}
+
 func main() {
 	ctx, cancel := context.WithTimeout(context.Background(), 300*time.Second)
 	defer cancel()
 	a := os.Args[1:]
 	switch a[0] {
+	case "group":
+		group(a[1], a[2], a[3], a[4], a[5])
 	case "create":
 		_, err := kadm.NewClient(client(a[1])).CreateTopic(ctx, int32(number(a[3])), 1, nil, a[2])
 		check(err)
