@@ -4,9 +4,11 @@ where an example is there as properties and as YAML, both say the same.
 
     examples_test.py [test...]      MILLRACE names the binary
 """
+import contextlib
 import json
 import re
 import subprocess
+import time
 from pathlib import Path
 
 from wire import Broker, ROOT, batch, main
@@ -70,6 +72,24 @@ def single_nodes_serve():
             assert " WARN " not in broker.tail() and " ERROR " not in broker.tail(), broker.tail()
 
 
+def three_nodes_form_a_cluster():
+    nodes = [Example(f"three-nodes/node-{i}.properties") for i in (1, 2, 3)]
+    voters = ",".join(f"{i + 1}@127.0.0.1:{node.port + 1}" for i, node in enumerate(nodes))
+    with contextlib.ExitStack() as stack:
+        for node in nodes:
+            node.settings["controller.quorum.voters"] = voters
+            node.settings["advertised.listeners"] = f"PLAINTEXT://127.0.0.1:{node.port}"
+            stack.enter_context(node).start(wait=False)
+        for node in nodes:
+            node.wait_ready()
+        with nodes[0].connect() as c:
+            end = time.monotonic() + 30
+            while c.metadata([]) is not None and len(c.brokers) < 3:
+                assert time.monotonic() < end, (c.brokers, nodes[0].tail())
+                time.sleep(0.05)
+            assert {port for _, _, port, _ in c.brokers} == {node.port for node in nodes}
+
+
 def properties_and_yaml_say_the_same():
     for twins in TWINS:
         told = []
@@ -80,4 +100,4 @@ def properties_and_yaml_say_the_same():
 
 
 if __name__ == "__main__":
-    main(all_are_good, what_comments_offer_is_good, single_nodes_serve, properties_and_yaml_say_the_same)
+    main(all_are_good, what_comments_offer_is_good, single_nodes_serve, three_nodes_form_a_cluster, properties_and_yaml_say_the_same)
