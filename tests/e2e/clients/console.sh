@@ -2,7 +2,7 @@
 # Apache Kafka's console tools as a client of e2e.py: one partition, named by the consumer. KAFKA_TOOL is the runner of the
 # stock tools (tool.sh NAME ARGUMENTS...).
 #   console.sh create BOOTSTRAP TOPIC PARTITIONS | write BOOTSTRAP TOPIC PARTITIONS CODEC DATASET | read BOOTSTRAP TOPIC PARTITIONS COUNT OUT
-#   console.sh group BOOTSTRAP TOPIC GROUP ASSIGNOR INSTANCE (the verifiable consumer: commits after each poll; writes JSON)
+#   console.sh group BOOTSTRAP TOPIC GROUP ASSIGNOR INSTANCE (the verifiable consumer; writes JSON)
 set -euo pipefail
 verb=$1 bootstrap=$2 topic=$3 partitions=$4
 case $verb in
@@ -37,6 +37,6 @@ for line in sys.stdin.buffer:
     instance=()
     [ "$6" = - ] || instance=(--group-instance-id "$6")
     exec "$KAFKA_TOOL" kafka-verifiable-consumer --bootstrap-server "$bootstrap" --topic "$topic" --group-id "$4" --verbose \
-      --reset-policy earliest --session-timeout 10000 --assignment-strategy "org.apache.kafka.clients.consumer.${assignor}Assignor" \
+      --reset-policy earliest --session-timeout 10000 --enable-autocommit --assignment-strategy "org.apache.kafka.clients.consumer.${assignor}Assignor" \
       "${instance[@]}" ;;
 esac
