@@ -2,6 +2,8 @@
 #include "alter_configs.h"
 
 #include <charconv>
+#include <map>
+#include <set>
 
 #include "handlers.h"
 #include "millrace/metadata/config_entries.h"
@@ -129,13 +131,12 @@ ApiError set_loggers(RequestContext& context, metadata::ConfigContext const& con
   return {};
 }
 
+using ResourceCounts = std::map<std::pair<int8_t, Str>, size_t>;
+
 // None: the controller decides.
-std::optional<ApiError> preprocess(RequestContext& context, metadata::ConfigContext const& configs,
-                                   RequestedChanges const& changes, RequestedResource const& resource) {
-  auto const same = [&](RequestedResource const& other) {
-    return other.type == resource.type && other.name == resource.name;
-  };
-  if (std::ranges::count_if(changes.resources, same) > 1) return invalid("Each resource must appear at most once.");
+std::optional<ApiError> preprocess(RequestContext& context, metadata::ConfigContext const& configs, RequestedChanges const& changes,
+                                   ResourceCounts const& counts, RequestedResource const& resource) {
+  if (counts.at({resource.type, resource.name}) > 1) return invalid("Each resource must appear at most once.");
   std::set<Str> names;
   for (auto const& config : resource.configs) {
     if (!names.insert(config.name).second) return invalid("Error due to duplicate config keys");
@@ -182,9 +183,11 @@ void alter_configs(ContextPtr context, RequestedChanges changes,
   metadata::AlterConfigs to_controller;
   to_controller.replaces_all = changes.replaces_all;
   to_controller.validate_only = changes.validate_only;
+  ResourceCounts counts;
+  for (auto const& resource : changes.resources) ++counts[{resource.type, resource.name}];
   for (size_t i = 0; i < errors.size(); ++i) {
     auto const& resource = changes.resources[i];
-    if (auto error = preprocess(*context, configs, changes, resource)) {
+    if (auto error = preprocess(*context, configs, changes, counts, resource)) {
       errors[i] = *std::move(error);
       continue;
     }

@@ -1,6 +1,8 @@
 // DescribeLogDirs: the log directories of this node, the room in them, and the partitions that they hold.
 #include "millrace/protocol/api/describe_log_dirs.h"
 
+#include <set>
+
 #include "handlers.h"
 #include "millrace/runtime/partition_manager.h"
 
@@ -36,20 +38,19 @@ class DescribeLogDirsJob : public std::enable_shared_from_this<DescribeLogDirsJo
     std::optional<env::Space> space;
   };
 
-  bool is_asked(std::string const& topic, int32_t index) const {
-    if (request_.topics.is_null()) return true;
-    return std::ranges::any_of(request_.topics, [&](auto const& asked) {
-      return asked.topic == topic && std::ranges::find(asked.partitions, index) != asked.partitions.end();
-    });
-  }
-
   void find_partitions() {
     if (!request_.topics.is_null() && request_.topics.empty()) return;
+    std::set<std::pair<Str, int32_t>> asked;
+    if (!request_.topics.is_null()) {
+      for (auto const& topic : request_.topics) {
+        for (auto const index : topic.partitions) asked.emplace(topic.topic, index);
+      }
+    }
     for (auto const& partition : context_->services().partitions.all()) {
       auto const status = partition->status();
       if (status == runtime::PartitionStatus::opening || status == runtime::PartitionStatus::deleted) continue;
       auto const& name = partition->identity().name;
-      if (!is_asked(name.topic, name.partition)) continue;
+      if (!request_.topics.is_null() && !asked.contains({name.topic, name.partition})) continue;
       auto const* directory = partition->directory_or_null();
       for (auto& one : directories_) {
         if (one.directory == directory) one.topics[name.topic].push_back({name.partition, partition->size_bytes()});

@@ -1,6 +1,8 @@
 // ListPartitionReassignments: the partitions whose replicas are being moved.
 #include "millrace/protocol/api/list_partition_reassignments.h"
 
+#include <set>
+
 #include "handlers.h"
 #include "millrace/metadata/image.h"
 
@@ -16,13 +18,6 @@ Array<int32_t> numbers(Arena& arena, std::vector<BrokerId> const& ids) {
   return out;
 }
 
-bool is_asked(Request const& request, std::string const& name, int32_t index) {
-  if (request.topics.is_null()) return true;
-  return std::ranges::any_of(request.topics, [&](auto const& topic) {
-    return topic.name == name && std::ranges::find(topic.partition_indexes, index) != topic.partition_indexes.end();
-  });
-}
-
 }  // namespace
 
 void handle_list_partition_reassignments(ContextPtr context) {
@@ -32,11 +27,17 @@ void handle_list_partition_reassignments(ContextPtr context) {
   Response response;
   response.error_message = std::nullopt;
   ArrayBuilder<Response::OngoingTopicReassignment> topics(arena);
+  std::set<std::pair<Str, int32_t>> asked;
+  if (!request.topics.is_null()) {
+    for (auto const& topic : request.topics) {
+      for (auto const index : topic.partition_indexes) asked.emplace(topic.name, index);
+    }
+  }
   context->image().topics.for_each([&](std::string const& name, metadata::TopicImagePtr const& topic) {
     ArrayBuilder<Response::OngoingPartitionReassignment> partitions(arena);
     topic->partitions.for_each([&](int32_t index, metadata::PartitionImagePtr const& partition) {
       if (partition->adding_replicas.empty() && partition->removing_replicas.empty()) return;
-      if (!is_asked(request, name, index)) return;
+      if (!request.topics.is_null() && !asked.contains({Str(name), index})) return;
       auto& out = partitions.add();
       out.partition_index = index;
       out.replicas = numbers(arena, partition->replicas);

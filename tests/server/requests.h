@@ -1,4 +1,5 @@
-// Requests as bytes, written from the descriptions of the messages: well-formed ones with chosen or random fields, and broken ones.
+// Requests as bytes, written from the descriptions of the messages: well-formed ones with chosen or random fields, and
+// broken ones.
 #pragma once
 #include <array>
 #include <string>
@@ -8,11 +9,12 @@
 
 namespace millrace::server {
 
-// What a field gets. Every array has `elements` elements at first level and below.
+// What a field gets.
 struct Filling {
-  size_t elements = 0;
+  size_t elements = 0;        // of each array
+  size_t inner_elements = 0;  // of those within arrays
   std::string_view text;
-  std::string_view bytes;
+  bool is_numbered = false;  // each text ends in a number of its own
 };
 
 class RequestWriter {
@@ -58,8 +60,10 @@ class RequestWriter {
     out_ += static_cast<char>(value);
   }
   void length(bool compact, int64_t value, int bytes) {
-    if (compact) unsigned_varint(static_cast<uint32_t>(value + 1));
-    else number(value, bytes);
+    if (compact)
+      unsigned_varint(static_cast<uint32_t>(value + 1));
+    else
+      number(value, bytes);
   }
   bool is_null(protocol::Step const& step) { return step.nullable && random_ != nullptr && random_->chance(0.15); }
 
@@ -84,13 +88,17 @@ class RequestWriter {
     if (is_null(step)) return length(step.compact, -1, 4);
     auto const count = element_count();
     length(step.compact, static_cast<int64_t>(count), 4);
+    ++depth_;
     for (size_t i = 0; i < count; ++i) {
-      if (step.plan != nullptr) structure(*step.plan);
-      else scalar(step, step.element);
+      if (step.plan != nullptr)
+        structure(*step.plan);
+      else
+        scalar(step, step.element);
     }
+    --depth_;
   }
   size_t element_count() {
-    if (random_ == nullptr) return filling_.elements;
+    if (random_ == nullptr) return depth_ == 0 ? filling_.elements : filling_.inner_elements;
     if (out_.size() > 20'000) return 0;
     return random_->chance(0.01) ? random_->below(2000) : random_->below(4);
   }
@@ -106,8 +114,10 @@ class RequestWriter {
       case Kind::float64: return number(integer(step), 8);
       case Kind::uuid: {
         auto const known = random_ == nullptr ? Uuid{} : ids_[random_->below(ids_.size())];
-        if (random_ != nullptr && random_->chance(0.1)) out_ += noise(16);
-        else out_.append(reinterpret_cast<char const*>(known.bytes.data()), 16);
+        if (random_ != nullptr && random_->chance(0.1))
+          out_ += noise(16);
+        else
+          out_.append(reinterpret_cast<char const*>(known.bytes.data()), 16);
         return;
       }
       case Kind::string:
@@ -120,7 +130,7 @@ class RequestWriter {
       }
       default: {
         if (is_null(step)) return length(step.compact, -1, 4);
-        auto const bytes = random_ == nullptr ? std::string(filling_.bytes) : noise(random_->below(200));
+        auto const bytes = random_ == nullptr ? std::string() : noise(random_->below(200));
         length(step.compact, static_cast<int64_t>(bytes.size()), 4);
         out_ += bytes;
       }
@@ -141,11 +151,38 @@ class RequestWriter {
     }
   }
   std::string words() {
-    if (random_ == nullptr) return std::string(filling_.text);
-    static constexpr std::array<std::string_view, 30> kWords{
-        "t", "u", "g", "h", "", "1", "0", "consumer", "range", "__consumer_offsets", "__cluster_metadata", "cleanup.policy", "compact",
-        "retention.ms", "-1", "min.insync.replicas", "user", "client-id", "ip", "producer_byte_rate", "request_percentage", "127.0.0.1",
-        "metadata.version", "group.version", "PLAINTEXT", "a/b", "..", "\xff\xfe", "SCRAM-SHA-256", "log.cleaner.threads"};
+    if (random_ == nullptr)
+      return filling_.is_numbered ? fmt::format("{}{}", filling_.text, text_count_++) : std::string(filling_.text);
+    static constexpr std::array<std::string_view, 30> kWords{"t",
+                                                             "u",
+                                                             "g",
+                                                             "h",
+                                                             "",
+                                                             "1",
+                                                             "0",
+                                                             "consumer",
+                                                             "range",
+                                                             "__consumer_offsets",
+                                                             "__cluster_metadata",
+                                                             "cleanup.policy",
+                                                             "compact",
+                                                             "retention.ms",
+                                                             "-1",
+                                                             "min.insync.replicas",
+                                                             "user",
+                                                             "client-id",
+                                                             "ip",
+                                                             "producer_byte_rate",
+                                                             "request_percentage",
+                                                             "127.0.0.1",
+                                                             "metadata.version",
+                                                             "group.version",
+                                                             "PLAINTEXT",
+                                                             "a/b",
+                                                             "..",
+                                                             "\xff\xfe",
+                                                             "SCRAM-SHA-256",
+                                                             "log.cleaner.threads"};
     if (random_->chance(0.02)) return std::string(random_->below(32'000), 'x');
     if (random_->chance(0.1)) return noise(random_->below(20));
     if (random_->chance(0.3)) return texts_[random_->below(texts_.size())];
@@ -171,7 +208,7 @@ class RequestWriter {
   Random* random_ = nullptr;
   std::array<std::string, 8> texts_;
   std::array<Uuid, 8> ids_{};
-  size_t text_count_ = 0, id_count_ = 0;
+  size_t text_count_ = 0, id_count_ = 0, depth_ = 0;
   std::string out_;
 };
 

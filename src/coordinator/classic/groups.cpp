@@ -1,4 +1,6 @@
 // ListGroups, DescribeGroups, DeleteGroups.
+#include <set>
+
 #include "../answers.h"
 #include "millrace/coordinator/group_coordinator.h"
 
@@ -8,24 +10,32 @@ namespace {
 
 constexpr std::string_view kClassicType = "classic";
 
-bool matches(std::vector<std::string> const& filter, std::string_view value) {
-  auto const is_equal = [&](std::string_view one) {
-    return std::equal(one.begin(), one.end(), value.begin(), value.end(), [](char a, char b) {
-      auto const lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; };
-      return lower(a) == lower(b);
-    });
-  };
-  return filter.empty() || std::any_of(filter.begin(), filter.end(), is_equal);
-}
+// Names in any case; none stands for all.
+class Filter {
+ public:
+  explicit Filter(std::vector<std::string> const& names) {
+    for (auto const& name : names) names_.insert(lower(name));
+  }
+  bool matches(std::string_view value) const { return names_.empty() || names_.contains(lower(value)); }
+
+ private:
+  static std::string lower(std::string_view text) {
+    std::string out(text);
+    for (auto& c : out) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+    return out;
+  }
+  std::set<std::string> names_;
+};
 
 }  // namespace
 
 void GroupCoordinator::on(ListGroups request, Now, Effects& out) {
   ListAnswer answer;
   answer.error = phase_error();
-  if (answer.error == ErrorCode::none && matches(request.types, kClassicType)) {
+  Filter const types(request.types), states(request.states);
+  if (answer.error == ErrorCode::none && types.matches(kClassicType)) {
     for (auto const& [id, group] : groups_) {
-      if (!matches(request.states, name(group.state()))) continue;
+      if (!states.matches(name(group.state()))) continue;
       answer.groups.push_back({id, group.protocol_type().value_or(""), name(group.state()), kClassicType});
     }
   }
