@@ -19,7 +19,7 @@ if(TARGET millrace)
   set_tests_properties(e2e_kcat PROPERTIES ENVIRONMENT MILLRACE=$<TARGET_FILE:millrace> TIMEOUT 240)
   # Raw connections, kills and damage that no stock client would make. Each file has more tests than these quick ones.
   set(e2e_hostile garbage unknown_apis_and_versions lying_counts many_small_requests_pipelined halves_of_large_requests
-    no_answer_without_acknowledgement ends_in_the_middle)
+    no_answer_without_acknowledgement ends_in_the_middle named_again_and_again)
   set(e2e_damage torn_end missing_bytes_that_were_synced older_topic_of_the_same_name foreign_data stopped_during_its_start killed_again_and_again)
   set(e2e_compaction a_million_commits a_topic_written_over_and_over)
   set(e2e_faulty short_io one_of_two_directories_fails few_descriptors_many_partitions no_descriptors_for_connections)

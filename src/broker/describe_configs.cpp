@@ -13,6 +13,10 @@ using Response = protocol::DescribeConfigsResponse;
 using metadata::ConfigEntry;
 using metadata::ConfigResourceType;
 
+// Topics that are there may all be asked for at once. Whatever else is named, and what is named again, has configurations without
+// having cost anything, so that a small request could ask for gigabytes.
+constexpr size_t kEntriesBesideTopicsMax = 50'000;
+
 // The entries of one resource, or why there are none.
 struct Described {
   ErrorCode code = ErrorCode::none;
@@ -126,8 +130,19 @@ void handle_describe_configs(ContextPtr context) {
   auto const statics = config.statics->get();
   metadata::ConfigContext const configs{context->image(), config.node_id, *statics, *config.settings};
   std::vector<Described> described;
+  std::set<Str> topics;
+  size_t entries_beside_topics = 0;
   for (auto const& resource : request.resources) {
+    bool const is_new_topic = resource.resource_type == static_cast<int8_t>(ConfigResourceType::topic) &&
+                              topics.insert(resource.resource_name).second;
+    if (!is_new_topic && entries_beside_topics >= kEntriesBesideTopicsMax) {
+      described.push_back(refused(ErrorCode::invalid_request,
+                                  fmt::format("The request asks for more than {} configurations beside those of topics, each named once. "
+                                              "Ask for them in several requests.", kEntriesBesideTopicsMax)));
+      continue;
+    }
     described.push_back(describe(*context, configs, resource));
+    if (!is_new_topic) entries_beside_topics += described.back().entries.size();
     keep_only(described.back().entries, resource.configuration_keys);
   }
   auto& arena = context->arena();

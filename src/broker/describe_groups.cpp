@@ -2,6 +2,7 @@
 #include "millrace/protocol/api/describe_groups.h"
 #include "group_requests.h"
 #include "handlers.h"
+#include "repeats.h"
 
 namespace millrace::broker {
 namespace {
@@ -9,7 +10,7 @@ namespace {
 using protocol::DescribeGroupsRequest;
 using protocol::DescribeGroupsResponse;
 
-// Before, a group that does not exist is a dead one.
+// With messages too. Before, a group that does not exist is a dead one.
 constexpr int16_t kFirstVersionWithGroupIdNotFound = 6;
 
 void describe(RequestContext& context, DescribeGroupsResponse::DescribedGroup& out,
@@ -43,15 +44,27 @@ void handle_describe_groups(ContextPtr context) {
   DescribeGroupsRequest request;
   if (!context->decode(request)) return;
   std::vector<coordinator::DescribeGroup> requests;
-  for (auto const group : request.groups) requests.push_back({0, std::string(group)});
+  std::vector<bool> is_asked;
+  Repeats<Str> repeats;
+  for (auto const group : request.groups) {
+    is_asked.push_back(repeats.may_answer(group));
+    if (is_asked.back()) requests.push_back({0, std::string(group)});
+  }
   ask_coordinators<coordinator::DescribeAnswer>(
       std::move(context), std::move(requests),
-      [request](RequestContext& back, std::vector<coordinator::DescribeAnswer> const& answers) {
+      [request, is_asked = std::move(is_asked)](RequestContext& back, std::vector<coordinator::DescribeAnswer> const& answers) {
         DescribeGroupsResponse response;
-        response.groups = back.arena().array<DescribeGroupsResponse::DescribedGroup>(answers.size());
-        for (size_t i = 0; i < answers.size(); ++i) {
-          response.groups[i].group_id = request.groups[i];
-          describe(back, response.groups[i], answers[i], request.include_authorized_operations);
+        response.groups = back.arena().array<DescribeGroupsResponse::DescribedGroup>(is_asked.size());
+        auto answer = answers.begin();
+        for (size_t i = 0; i < is_asked.size(); ++i) {
+          auto& out = response.groups[i];
+          out.group_id = request.groups[i];
+          if (is_asked[i]) {
+            describe(back, out, *answer++, request.include_authorized_operations);
+          } else {
+            out.error_code = ErrorCode::invalid_request;
+            if (back.version() >= kFirstVersionWithGroupIdNotFound) out.error_message = "The request names this group too often.";
+          }
         }
         back.reply(response);
       });

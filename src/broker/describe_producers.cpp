@@ -4,6 +4,7 @@
 #include "millrace/protocol/api/describe_producers.h"
 #include "millrace/runtime/partition_manager.h"
 #include "open_gate.h"
+#include "repeats.h"
 
 namespace millrace::broker {
 namespace {
@@ -35,6 +36,7 @@ void ProducersJob::start() {
   if (!context_->decode(request_)) return;
   auto& arena = context_->arena();
   response_.topics = arena.array<DescribeProducersResponse::TopicResponse>(request_.topics.size());
+  Repeats<std::pair<Str, int32_t>> repeats;
   for (size_t t = 0; t < request_.topics.size(); ++t) {
     auto const& topic = request_.topics[t];
     auto const* topic_image = context_->image().find_topic(topic.name);
@@ -48,6 +50,11 @@ void ProducersJob::start() {
       if (topic_image == nullptr) one.error_message = "This server does not host this topic-partition.";
       if (topic_image == nullptr || topic_image->find_partition(one.partition_index) == nullptr) {
         one.error_code = ErrorCode::unknown_topic_or_partition;
+        continue;
+      }
+      if (!repeats.may_answer({topic.name, one.partition_index})) {
+        one.error_code = ErrorCode::invalid_request;
+        one.error_message = "The request names this partition too often.";
         continue;
       }
       auto partition = context_->services().partitions.find({topic_image->id, one.partition_index});

@@ -3,6 +3,7 @@
 #include "group_requests.h"
 #include "handlers.h"
 #include "millrace/metadata/image.h"
+#include "repeats.h"
 
 namespace millrace::broker {
 namespace {
@@ -68,7 +69,11 @@ void handle_one(ContextPtr context, OffsetFetchRequest const& request) {
 void handle_several(ContextPtr context, OffsetFetchRequest const& request) {
   bool const is_by_id = context->version() >= kFirstVersionWithTopicId;
   std::vector<coordinator::FetchOffsets> fetches;
+  std::vector<bool> is_asked;
+  Repeats<Str> repeats;
   for (auto const& group : request.groups) {
+    is_asked.push_back(repeats.may_answer(group.group_id));
+    if (!is_asked.back()) continue;
     auto& fetch = fetches.emplace_back();
     fetch.group_id = group.group_id;
     fetch.require_stable = request.require_stable;
@@ -89,17 +94,22 @@ void handle_several(ContextPtr context, OffsetFetchRequest const& request) {
   }
   ask_coordinators<FetchAnswer>(
       std::move(context), std::move(fetches),
-      [request, is_by_id](RequestContext& back, std::vector<FetchAnswer>& answers) {
+      [request, is_by_id, is_asked = std::move(is_asked)](RequestContext& back, std::vector<FetchAnswer>& answers) {
         using Topics = OffsetFetchResponse::OffsetFetchResponseTopics;
         using Partition = OffsetFetchResponse::OffsetFetchResponsePartitions;
         auto& arena = back.arena();
         OffsetFetchResponse response;
-        response.groups = arena.array<OffsetFetchResponse::OffsetFetchResponseGroup>(answers.size());
-        for (size_t g = 0; g < answers.size(); ++g) {
+        response.groups = arena.array<OffsetFetchResponse::OffsetFetchResponseGroup>(is_asked.size());
+        auto next = answers.begin();
+        for (size_t g = 0; g < is_asked.size(); ++g) {
           auto const& group = request.groups[g];
-          auto& answer = answers[g];
           auto& out = response.groups[g];
           out.group_id = group.group_id;
+          if (!is_asked[g]) {
+            out.error_code = ErrorCode::invalid_request;
+            continue;
+          }
+          auto& answer = *next++;
           out.error_code = answer.error;
           ArrayBuilder<Topics> topics(arena, answer.topics.size());
           for (size_t t = 0; t < answer.topics.size(); ++t) {

@@ -12,59 +12,12 @@ import tempfile
 import time
 from pathlib import Path
 
-from wire import (LIST_OFFSETS, METADATA, PRODUCE, ROOT, Broker, Connection, Cursor, array, batch, crc32c, main, produce_body, records, text,
-                  varint)
+from wire import (LIST_OFFSETS, METADATA, PRODUCE, ROOT, Broker, array, batch, call, compact, compact_array, crc32c, main, produce_body,
+                  records, text)
 
 OUT_OF_ORDER, UNKNOWN_TOPIC, TOO_LARGE, OFFSET_METADATA_TOO_LARGE, INVALID_TIMESTAMP = 45, 3, 10, 12, 32
 TOPIC_EXISTS, INVALID_PARTITIONS, INVALID_RECORD = 36, 37, 87
 NOW_MS = int(time.time() * 1000)
-
-
-def unsigned(number):
-    out = bytearray()
-    while number > 127:
-        out.append(number & 127 | 128)
-        number >>= 7
-    return bytes(out + bytes([number]))
-
-
-def compact(value):
-    return b"\0" if value is None else unsigned(len(value) + 1) + (value.encode() if isinstance(value, str) else value)
-
-
-def compact_array(items):
-    return unsigned(len(items) + 1) + b"".join(items)
-
-
-class Flexible(Cursor):
-    def unsigned(self):
-        value = shift = 0
-        while True:
-            byte = self.take(">B")
-            value |= (byte & 127) << shift
-            shift += 7
-            if byte < 128:
-                return value
-
-    def text(self):
-        size = self.unsigned() - 1
-        if size < 0:
-            return None
-        self.at += size
-        return self.data[self.at - size:self.at].decode()
-
-    def array(self, element):
-        return [element() for _ in range(self.unsigned() - 1)]
-
-    def tags(self):
-        assert self.unsigned() == 0
-
-
-def call(connection, key, version, body):
-    """A request whose header and body have tagged fields."""
-    answer = Flexible(connection.call(key, version, b"\0" + body).data)
-    answer.tags()
-    return answer
 
 
 def node(test, **settings):

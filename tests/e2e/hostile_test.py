@@ -10,8 +10,8 @@ import struct
 import threading
 import time
 
-from wire import (API_VERSIONS, FETCH, LIST_OFFSETS, METADATA, PRODUCE, Broker, Connection, array, batch, fetch_body,
-                  main, produce_body, text)
+from wire import (API_VERSIONS, FETCH, LIST_OFFSETS, METADATA, PRODUCE, Broker, Connection, array, batch, call, compact, compact_array,
+                  fetch_body, main, produce_body, text)
 
 SEED = int(os.environ.get("SEED", "1"))
 
@@ -385,6 +385,50 @@ def ends_in_the_middle():
     with_broker(run, memory_mb_max=128)
 
 
+def coordinated(c, key, version, body, error_at):
+    """Asked until the group's coordinator is there; `error_at` is where the error stands in the answer."""
+    end = time.monotonic() + 20
+    while True:
+        c.call(10, 0, text("g"))  # FindCoordinator makes the topic
+        answer = c.call(key, version, body)
+        if struct.unpack_from(">h", answer.data, error_at)[0] not in (14, 15, 16) or time.monotonic() > end:
+            return answer
+        time.sleep(0.05)
+
+
+def named_again_and_again():
+    """A name takes a few bytes of a request; its answer is as large as the group's, the partition's or the broker's state."""
+    def run(broker):
+        with broker.connect(60) as c:
+            c.create("wide", 500)
+            offsets = array([struct.pack(">iq", p, 7) + text("m" * 100) for p in range(500)])
+            coordinated(c, 8, 2, text("g") + struct.pack(">i", -1) + text("") + struct.pack(">q", -1) + array([text("wide") + offsets]), 18)
+            answer = call(c, 9, 8, compact_array([compact("g") + b"\0\0"] * 2000) + b"\0\0")
+            assert 500 * 100 < len(answer.data) < 50 * 500 * 150, len(answer.data)
+
+            metadata = text("range") + struct.pack(">i", 900_000) + bytes(900_000)
+            joined = coordinated(c, 11, 0, text("h") + struct.pack(">i", 30000) + text("") + text("consumer") + array([metadata]), 0)
+            error, generation = joined.take(">hi")
+            assert error == 0, error
+            joined.text(), joined.text()
+            synced = c.call(14, 0, text("h") + struct.pack(">i", generation) + text(joined.text()) + array([]))
+            assert synced.take(">h") == 0
+            answer = c.call(15, 0, array([text("h")] * 300))
+            assert 900_000 < len(answer.data) < 20 * 1_000_000, len(answer.data)
+
+            for _ in range(200):
+                pid, epoch = c.init_producer()
+                assert c.produce("wide", {0: batch([b"x"], pid, epoch, 0)})[0][0] == 0
+            answer = call(c, 61, 0, compact_array([compact("wide") + compact_array([struct.pack(">i", 0)] * 20_000) + b"\0"]) + b"\0")
+            assert 200 * 30 < len(answer.data) < 4_000_000, len(answer.data)
+
+            answer = c.call(32, 1, array([struct.pack(">b", 4) + text("1") + struct.pack(">i", -1)] * 20_000) + b"\1")
+            assert len(answer.data) < 16_000_000, len(answer.data)
+            groups = array([struct.pack(">b", 32) + text(f"g{n}") + struct.pack(">i", -1) for n in range(20_000)])
+            assert len(c.call(32, 1, groups + b"\1").data) < 16_000_000
+    with_broker(run, memory_mb_max=160)
+
+
 if __name__ == "__main__":
     main(lying_lengths, garbage, unknown_apis_and_versions, lying_counts, one_byte_at_a_time, halves_of_large_requests, answers_never_read,
-         many_small_requests_pipelined, no_answer_without_acknowledgement, ends_in_the_middle)
+         many_small_requests_pipelined, no_answer_without_acknowledgement, ends_in_the_middle, named_again_and_again)

@@ -144,6 +144,53 @@ class Cursor:
         return [element() for _ in range(self.take(">i"))]
 
 
+def unsigned(number):
+    out = bytearray()
+    while number > 127:
+        out.append(number & 127 | 128)
+        number >>= 7
+    return bytes(out + bytes([number]))
+
+
+def compact(value):
+    return b"\0" if value is None else unsigned(len(value) + 1) + (value.encode() if isinstance(value, str) else value)
+
+
+def compact_array(items):
+    return unsigned(len(items) + 1) + b"".join(items)
+
+
+class Flexible(Cursor):
+    def unsigned(self):
+        value = shift = 0
+        while True:
+            byte = self.take(">B")
+            value |= (byte & 127) << shift
+            shift += 7
+            if byte < 128:
+                return value
+
+    def text(self):
+        size = self.unsigned() - 1
+        if size < 0:
+            return None
+        self.at += size
+        return self.data[self.at - size:self.at].decode()
+
+    def array(self, element):
+        return [element() for _ in range(self.unsigned() - 1)]
+
+    def tags(self):
+        assert self.unsigned() == 0
+
+
+def call(connection, key, version, body):
+    """A request whose header and body have tagged fields."""
+    answer = Flexible(connection.call(key, version, b"\0" + body).data)
+    answer.tags()
+    return answer
+
+
 class Connection:
     def __init__(self, address, timeout=30):
         self.socket = socket.create_connection(address, timeout)
