@@ -281,6 +281,7 @@ void LocalNode::stop_net() {
 }
 
 void LocalNode::stop_partitions() {
+  controller_->leave_quorum();
   partitions_->stop(controller_->broker_epoch(), [this](Status status) {
     stop_status_ = std::move(status);
     stop_controller();

@@ -161,7 +161,7 @@ void RaftDriver::perform(raft::Effects const& effects) {
             step.bytes = fetched_->front();
             enqueue(std::move(step));
           } else if constexpr (std::is_same_v<E, raft::effect::Send>) {
-            say(e.after, [this, send = e] { peers_->send(send); });
+            if (!is_closing_log_) say(e.after, [this, send = e] { peers_->send(send); });
           } else if constexpr (std::is_same_v<E, raft::effect::Reply>) {
             perform(e);
           } else if constexpr (std::is_same_v<E, raft::effect::SetTimer>) {
@@ -368,11 +368,15 @@ void RaftDriver::finish_resign() {
   std::move(resigned_)();
 }
 
-void RaftDriver::close(Callback<void(Status)> done) {
-  closing_ = std::move(done);
+void RaftDriver::leave() {
   is_closing_log_ = true;
   for (auto& timer : timers_) reactor_.cancel(std::exchange(timer, env::kNoTimer));
   peers_->stop();
+}
+
+void RaftDriver::close(Callback<void(Status)> done) {
+  closing_ = std::move(done);
+  leave();
   Step step;
   step.kind = Step::Kind::close;
   enqueue(std::move(step));

@@ -108,9 +108,16 @@ Status PartitionLog::Body::truncate_fully_and_start_at(Offset offset, Wall now) 
   MR_TRY(usable());
   std::lock_guard lock(io_mutex);
   ++cut_count;
-  if (recovery_point.load() != offset.value) {
-    recovery_point = offset.value;
+  // Until the new segment is durable a crash may leave no segment at all, or only the oldest: nothing past the log's
+  // start may be vouched for. The next sync raises the point again.
+  auto const sure = std::min({recovery_point.load(), offset.value, log_start.load()});
+  if (recovery_point.load() != sure) {
+    recovery_point = sure;
     MR_TRY(checked(directory.write_recovery_points(), "lower the recovery point of"));
+  }
+  if (kind == LogKind::partition && high_watermark.load() > sure) {
+    high_watermark = sure;
+    MR_TRY(checked(directory.write_checkpoints(LogDirectory::IfFull::refuse), "lower the high watermark of"));
   }
   MR_TRY(lower_first_dirty(offset));
   auto const work = [&]() -> Status {

@@ -289,6 +289,11 @@ class Checker {
       if (reading.is_fetch && !history_.do_marks_begin_at_end) {
         auto const found = highest_of_epoch.find(reading.epoch);
         required = reading.epoch < 0 || found == highest_of_epoch.end() ? 0 : found->second;
+      } else if (history_.do_leaders_move) {
+        required = 0;
+        for (auto const& [epoch, of_epoch] : highest_of_epoch) {
+          if (epoch <= reading.epoch) required = std::max(required, of_epoch);
+        }
       }
       if (reading.shows < required) {
         report("C5", p, "{} that began at {} shows {}, but everything below {} had been acknowledged",

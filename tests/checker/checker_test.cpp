@@ -308,6 +308,25 @@ TEST(Checker, does_not_flag_what_kafka_allows) {
   EXPECT_EQ(checks_of(h), "");
 }
 
+// Where leadership moves, a leader that was deposed and has not heard of it answers for its own epoch and those before.
+TEST(Checker, a_deposed_leader_answers_for_its_own_time) {
+  for (uint64_t seed = 1; seed <= 5; ++seed) {
+    Model model(seed);
+    auto& h = model.history;
+    h.do_leaders_move = true;
+    for (auto& send : h.sends) send.leader_epoch = 3;
+    for (auto& asked : h.ends) asked.leader_epoch = 3;
+    for (auto& poll : h.polls) poll.leader_epoch = 3;
+    EndAsked asked{kProducers - 1, 1, model.now + 1000, model.now + 1050, 2, true, Isolation::read_uncommitted, 5};
+    h.ends.push_back(asked);
+    EXPECT_EQ(checks_of(h), "") << seed;
+    h.ends.back().leader_epoch = 3;
+    EXPECT_NE(checks_of(h).find("C5"), std::string::npos) << seed;
+    h.ends.back().leader_epoch = 4;
+    EXPECT_NE(checks_of(h).find("C5"), std::string::npos) << seed;
+  }
+}
+
 std::string checks_with_loss(History const& history, Nanos loss) {
   std::string out;
   for (auto const& violation : check_with_losses(history, {&loss, 1})) out += violation.check + " ";

@@ -108,6 +108,7 @@ bool World::step() {
     if (!slot.is_used) continue;
     now_ = event.at;
     ++events_run_;
+    last_owner_ = slot.owner;
     trace_.note(now_, "event", slot.kind, slot.owner);
     auto task = take(event.slot);
     std::move(task)();

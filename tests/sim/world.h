@@ -80,6 +80,8 @@ class World {
   // Runs until `condition` holds (true) or `limit` has passed (false).
   bool run_while_not(std::function<bool()> const& condition, Duration limit);
   uint64_t events_run() const { return events_run_; }
+  // Whose event ran last.
+  LifeId last_owner() const { return last_owner_; }
 
   // Destroys every queued event of a life; returns how many there were.
   size_t destroy_events(LifeId owner);
@@ -124,6 +126,7 @@ class World {
   Duration now_{};
   uint64_t next_sequence_ = 1;
   uint64_t events_run_ = 0;
+  LifeId last_owner_ = kWorldLife;
   LifeId next_life_ = 1;
   std::vector<Event> queue_;  // a heap, the earliest first
   std::vector<Slot> slots_;

@@ -98,6 +98,8 @@ class LocalNode {
   void figures(runtime::FiguresRequest const& request, Callback<void(Figures)> done);
   // Any thread, while the node lives: this node's replica, if it has one.
   std::shared_ptr<runtime::PartitionDriver> partition(TopicIdPartition const& id) const;
+  // For who looks inside, on the control reactor; null while the directories are being opened.
+  runtime::ControllerDriver const* controller() const { return controller_.get(); }
   BrokerId node_id() const { return options_.config.node_id; }
   std::vector<std::string> const& log_directories() const { return options_.log_directories; }
 

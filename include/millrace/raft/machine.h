@@ -258,6 +258,8 @@ class Machine {
   LeaderEpoch epoch() const { return election_.epoch; }
   BrokerId leader() const { return election_.leader; }
   ElectionState const& election() const { return election_; }
+  // Is what election() says on disk.
+  bool is_election_durable() const { return write_done_ == write_issued_; }
   LogEnd log_start() const { return log_start_; }
   LogEnd log_end() const { return log_end_; }
   Offset durable_end() const { return durable_end_; }

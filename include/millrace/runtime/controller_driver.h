@@ -45,6 +45,9 @@ class ControllerDriver final : public ControllerClient, private RaftEvents {
   ~ControllerDriver() override;
 
   MetadataPublisher& publisher() { return publisher_; }
+  MetadataPublisher const& publisher() const { return publisher_; }
+  // For who looks inside, on the control reactor; null before the log is loaded.
+  raft::Machine const* quorum() const { return is_started_ ? &raft_.machine() : nullptr; }
 
   // A node alone loads the log, takes the lead, registers itself and unfences itself. With other voters a broker
   // registers with whoever leads. A controller alone is ready once the log is loaded. `ready` gets the broker epoch once
@@ -56,6 +59,10 @@ class ControllerDriver final : public ControllerClient, private RaftEvents {
 
   // Controlled shutdown: gives up leaderships, then fences this node. Any thread; `done` on the control reactor.
   void stop_broker(Task done);
+  // The listeners are closed: this node must not be elected while its logs are being closed. On the control reactor.
+  void leave_quorum() {
+    if (is_started_) raft_.leave();
+  }
   // No requests come any more. Closes the metadata log.
   void close(Callback<void(Status)> done);
 

@@ -86,6 +86,9 @@ class RaftDriver {
 
   // Gives leadership to another voter, if this node has it: `done` once another leads, or after kResignWaitMax.
   void resign(Task done);
+  // Takes part in the quorum no more: for a node that nobody reaches any longer, and that must not be elected while it
+  // closes what it has. close() is next.
+  void leave();
   // Waits for the work under way, then closes the log cleanly.
   void close(Callback<void(Status)> done);
 

@@ -507,7 +507,7 @@ ScenarioResult run_node(ScenarioInput const& input) {
 }
 
 std::span<Scenario const> scenarios() {
-  static constexpr Scenario kAll[] = {{"node", run_node}, {"follower", run_follower}, {"crash", run_crash}, {"storage", run_storage}, {"group", run_group}};
+  static constexpr Scenario kAll[] = {{"node", run_node}, {"follower", run_follower}, {"crash", run_crash}, {"storage", run_storage}, {"group", run_group}, {"quorum", run_quorum}, {"cluster", run_cluster}};
   return kAll;
 }
 

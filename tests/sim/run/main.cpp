@@ -1,4 +1,4 @@
-// mr-sim --seeds A..B [--scenario NAME] [--mutant NAME] [--jobs N] [--trace] [--twice] [--probes]
+// mr-sim --seeds A..B [--scenario NAME] [--mutant NAME] [--jobs N] [--nodes N] [--trace] [--twice] [--probes]
 //        [--stop-at-failure] [--expect-failure]
 //
 // Runs simulated worlds, one a seed, each in a child process, so that an assertion of the product is one failed seed.
@@ -36,6 +36,7 @@ struct Arguments {
   bool lists_probes = false;
   bool expects_failure = false;  // a mutant must be found
   unsigned jobs = 1;
+  size_t node_count = 0;  // of a cluster; 0: drawn
 };
 
 // What a child tells its parent, line by line.
@@ -78,10 +79,12 @@ Scenario const* find_scenario(std::string_view name) {
 void run_child(Arguments const& arguments, uint64_t seed) {
   ::alarm(kSecondsPerSeedMax);
   auto const all = scenarios();
-  auto const* scenario = arguments.scenario.empty() ? &all[seed % all.size()] : find_scenario(arguments.scenario);
+  // The last one runs when it is asked for.
+  auto const* scenario = arguments.scenario.empty() ? &all[seed % (all.size() - 1)] : find_scenario(arguments.scenario);
   ScenarioInput input;
   input.seed = seed;
   input.mutant = arguments.mutant;
+  input.node_count = arguments.node_count;
   input.trace = arguments.has_trace ? stdout : nullptr;
   auto result = scenario->run(input);
   if (arguments.runs_twice) {
@@ -167,6 +170,9 @@ bool parse(int argc, char** argv, Arguments& out) {
       out.mutant = value();
     } else if (name == "--jobs") {
       out.jobs = std::max(1u, static_cast<unsigned>(std::strtoul(value().c_str(), nullptr, 10)));
+    } else if (name == "--nodes") {
+      out.node_count = std::strtoul(value().c_str(), nullptr, 10);
+      if (out.node_count < 3 || out.node_count > 7) return false;
     } else if (name == "--trace") {
       out.has_trace = true;
     } else if (name == "--twice") {
@@ -241,7 +247,7 @@ int main(int argc, char** argv) {
   millrace::sim::Arguments arguments;
   if (!millrace::sim::parse(argc, argv, arguments)) {
     fmt::print(stderr,
-               "usage: mr-sim --seeds A..B [--scenario NAME] [--mutant NAME] [--jobs N] [--trace] "
+               "usage: mr-sim --seeds A..B [--scenario NAME] [--mutant NAME] [--jobs N] [--nodes N] [--trace] "
                "[--twice] [--probes] [--stop-at-failure] [--expect-failure]\nscenarios:");
     for (auto const& scenario : millrace::sim::scenarios()) fmt::print(stderr, " {}", scenario.name);
     fmt::print(stderr, "\n");

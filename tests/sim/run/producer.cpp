@@ -114,20 +114,7 @@ void Producer::make_batches() {
       options.base_sequence = batch.base_sequence = next_sequence_[p];
       next_sequence_[p] += static_cast<int32_t>(count);
     }
-    record::BatchBuilder builder(options);
-    checker::Value value{id_, p, next_value_[p]};
-    for (uint32_t i = 0; i < count; ++i, ++value.sequence) {
-      auto const made = make_record(value);
-      record::HeaderView const header{made.header, std::nullopt};
-      record::NewRecord record;
-      record.timestamp = made.timestamp;
-      record.key = as_bytes(made.key);
-      record.value = ByteView(made.value);
-      if (!made.header.empty()) record.headers = {&header, 1};
-      builder.append(record);
-    }
-    CodecContext codecs;
-    batch.bytes = builder.build(codecs);
+    batch.bytes = build_batch({id_, p, next_value_[p]}, count, options);
     batch.send = run_.history.sends.size();
     checker::Send send;
     send.client = id_;

@@ -22,6 +22,22 @@ RunRecord make_record(checker::Value const& value) {
   return out;
 }
 
+std::vector<std::byte> build_batch(checker::Value first, uint32_t count, record::BatchOptions const& options) {
+  record::BatchBuilder builder(options);
+  for (uint32_t i = 0; i < count; ++i, ++first.sequence) {
+    auto const made = make_record(first);
+    record::HeaderView const header{made.header, std::nullopt};
+    record::NewRecord record;
+    record.timestamp = made.timestamp;
+    record.key = as_bytes(made.key);
+    record.value = ByteView(made.value);
+    if (!made.header.empty()) record.headers = {&header, 1};
+    builder.append(record);
+  }
+  CodecContext codecs;
+  return builder.build(codecs);
+}
+
 checker::Observed judge_record(record::RecordView const& record) {
   checker::Observed seen{record.offset.value, false, {}};
   if (!record.value || !record.key) return seen;

@@ -61,6 +61,8 @@ struct RunRecord {
   int64_t timestamp{};
 };
 RunRecord make_record(checker::Value const& value);
+// `count` records from `first` on.
+std::vector<std::byte> build_batch(checker::Value first, uint32_t count, record::BatchOptions const& options);
 // What a reader got, judged by itself.
 checker::Observed judge_record(record::RecordView const& record);
 

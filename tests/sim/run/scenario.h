@@ -13,6 +13,7 @@ struct ScenarioInput {
   uint64_t seed = 1;
   std::string mutant{};
   std::FILE* trace = nullptr;
+  size_t node_count = 0;  // of a cluster; 0: drawn from the seed
 };
 
 struct ScenarioResult {
@@ -34,6 +35,8 @@ ScenarioResult run_storage(ScenarioInput const& input);
 ScenarioResult run_follower(ScenarioInput const& input);
 ScenarioResult run_crash(ScenarioInput const& input);
 ScenarioResult run_group(ScenarioInput const& input);
+ScenarioResult run_quorum(ScenarioInput const& input);
+ScenarioResult run_cluster(ScenarioInput const& input);
 
 // Lets a scenario say what it was doing when an assertion of the product ends the process.
 void note_options(std::string_view options);

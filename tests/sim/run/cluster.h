@@ -1,0 +1,94 @@
+// The machines of a simulated cluster and the nodes on them. A node that ends, for whatever reason, is started again
+// after a while, as a service manager would.
+#pragma once
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "millrace/broker/local_node.h"
+#include "sim/network.h"
+#include "sim/run/cluster_plan.h"
+
+namespace millrace::sim {
+
+inline constexpr uint16_t kClientPort = 9092;
+inline constexpr uint16_t kControllerPort = 9093;
+
+std::string rack_of(size_t index);
+
+// One node of the cluster as the server composes it.
+class ClusterNode final : public Process {
+ public:
+  // `reason` outlives it: why it gave up last.
+  ClusterNode(NodeEnv& env, ClusterPlan const& plan, size_t index, bool is_first_start, std::string& reason);
+
+  void stop(Task done) override;
+  broker::LocalNode& node() { return *node_; }
+  bool is_serving() const { return node_->phase() == broker::LocalNode::Phase::serving; }
+  // Null before it is loaded.
+  raft::Machine const* quorum() const {
+    return node_->controller() == nullptr ? nullptr : node_->controller()->quorum();
+  }
+  // What this node has published to itself; null before the first time.
+  metadata::Image const* image() const {
+    return node_->controller() == nullptr ? nullptr : node_->controller()->publisher().published().get();
+  }
+  std::string describe() const;
+
+ private:
+  void give_up(std::string const& reason);
+
+  NodeEnv& env_;
+  std::string& reason_;
+  std::unique_ptr<broker::LocalNode> node_;
+};
+
+class Cluster {
+ public:
+  Cluster(World& world, ClusterPlan const& plan);
+
+  size_t size() const { return members_.size(); }
+  ClusterPlan const& plan() const { return plan_; }
+  Machine& machine(size_t index) { return *members_[index].machine; }
+  // Null: it is down, or still being made.
+  ClusterNode* node(size_t index);
+  bool is_serving(size_t index);
+
+  void start(size_t index);
+  void start_all();
+  // Ended nodes stay down until started (and are started again from then on).
+  void hold_down(size_t index) { members_[index].is_held_down = true; }
+  void set_restart_wait_max(Duration wait) { restart_wait_max_ = wait; }
+  // Called when a node has ended, with whether its machine has lost power.
+  void on_ended(std::function<void(size_t index, bool lost_power)> handler) { on_ended_ = std::move(handler); }
+  uint64_t ends() const { return ends_; }
+
+  // Both directions between `index` and every other node.
+  void isolate(size_t index);
+  void cut(size_t from, size_t to);
+  void heal(size_t from, size_t to);
+  // Cuts heal, disks are whole and fast, pauses end by themselves. Armed crashes stay with the lives they are armed in.
+  void heal_all();
+
+  std::string describe();
+
+ private:
+  struct Member {
+    Machine* machine{};
+    std::string reason;  // why it gave up last
+    bool is_held_down = false;
+    uint32_t boots = 0;
+  };
+  void on_end(size_t index);
+
+  World& world_;
+  ClusterPlan const& plan_;
+  Random random_;
+  std::vector<Member> members_;
+  Duration restart_wait_max_ = std::chrono::seconds(2);
+  uint64_t ends_ = 0;
+  std::function<void(size_t, bool)> on_ended_;
+};
+
+}  // namespace millrace::sim

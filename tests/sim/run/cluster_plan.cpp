@@ -1,0 +1,101 @@
+#include "sim/run/cluster_plan.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace millrace::sim {
+
+std::string_view name_of(FaultKind kind) {
+  static constexpr std::string_view kNames[kFaultKinds] = {
+      "process_crash", "power_loss", "crash_at_disk_call", "orderly_stop", "isolate",   "cut_pair",     "cut_one_way",  "deaf_or_mute",
+      "cut_halves",    "reset",      "pause",              "clock_jump",   "slow_disk", "stalled_sync", "failing_disk", "full_disk"};
+  return kNames[static_cast<size_t>(kind)];
+}
+
+bool ClusterPlan::has_brokers() const {
+  return std::ranges::any_of(nodes, [](auto const& n) { return n.is_broker; });
+}
+
+size_t ClusterPlan::controller_count() const {
+  return static_cast<size_t>(std::count_if(nodes.begin(), nodes.end(), [](auto const& n) { return n.is_controller; }));
+}
+
+std::string ClusterPlan::text() const {
+  std::string roles, faults;
+  for (auto const& node : nodes) roles += node.is_broker ? (node.is_controller ? 'x' : 'b') : 'c';
+  for (size_t i = 0; i < kFaultKinds; ++i) {
+    if (has_fault[i]) faults += fmt::format("{}{}", faults.empty() ? "" : ",", name_of(static_cast<FaultKind>(i)));
+  }
+  auto out = fmt::format(
+      "nodes={} faults={} fault_interval={}ms election_timeout={}ms fetch_timeout={}ms request_timeout={}ms "
+      "quorum_fetch_bytes={} snapshot_piece_bytes={} snapshot_interval_bytes={} admin_writers={}",
+      roles, faults, to_ms(fault_interval), to_ms(election_timeout), to_ms(fetch_timeout), to_ms(request_timeout),
+      quorum_fetch_bytes_max, snapshot_piece_bytes_max, snapshot_interval_bytes, admin_writers);
+  if (!has_brokers()) return out;
+  return out + fmt::format(" partitions={} rf={} min_in_sync={} flush={} segment_bytes={} index_interval={} racks={} session={}ms producers={} consumers={} "
+                           "committers={} produce_pause={}ms",
+                           partitions, replication_factor, min_in_sync, is_flush, segment_bytes, index_interval, has_racks, to_ms(broker_session), producers,
+                           consumers, committers, to_ms(produce_pause_max));
+}
+
+namespace {
+
+// Combined nodes, or controllers beside brokers; three or five voters, and brokers enough for three replicas.
+void draw_roles(Random random, size_t node_count, std::vector<NodePlan>& out) {
+  if (node_count == 0) node_count = random.chance(0.7) ? 3 : 3 + random.below(5);
+  auto const voters = node_count >= 5 && random.chance(0.4) ? size_t{5} : std::min<size_t>(node_count, 3);
+  bool const is_separate = node_count >= voters + 3 && random.chance(0.6);
+  out.clear();
+  for (size_t i = 0; i < node_count; ++i) out.push_back({!is_separate || i >= voters, i < voters});
+}
+
+void draw_load(Random random, ClusterPlan& plan) {
+  using std::chrono::milliseconds;
+  auto const brokers = static_cast<int16_t>(std::ranges::count_if(plan.nodes, [](auto const& n) { return n.is_broker; }));
+  plan.partitions = static_cast<int32_t>(4 + random.below(4));
+  plan.replication_factor = std::min<int16_t>(3, brokers);
+  plan.min_in_sync = std::min<int32_t>(2, brokers);
+  plan.is_flush = random.chance(0.4);
+  plan.segment_bytes = random.chance(0.5) ? 1 << 20 : int64_t{1} << (13 + random.below(4));
+  plan.index_interval = random.chance(0.5) ? 4096 : static_cast<int64_t>(1 + random.below(500));
+  plan.has_racks = random.chance(0.3);
+  if (random.chance(0.7)) plan.broker_session = milliseconds(1000 + random.below(5000));
+  plan.producers = static_cast<uint32_t>(3 + random.below(2));
+  plan.consumers = static_cast<uint32_t>(1 + random.below(3));
+  plan.committers = static_cast<uint32_t>(random.below(3));
+  plan.load_span = milliseconds(20'000);
+}
+
+}  // namespace
+
+ClusterPlan draw_quorum_plan(Random random, size_t node_count) {
+  using std::chrono::milliseconds;
+  ClusterPlan plan;
+  if (node_count == 0) node_count = random.chance(0.6) ? 3 : 3 + random.below(5);
+  plan.nodes.resize(node_count);
+  for (auto& has : plan.has_fault) has = random.chance(0.35);
+  for (auto rare : {FaultKind::failing_disk, FaultKind::full_disk}) {
+    plan.has_fault[static_cast<size_t>(rare)] = random.chance(0.12);
+  }
+  plan.fault_interval = milliseconds(200 + random.below(1500));
+  if (random.chance(0.7)) {
+    plan.election_timeout = milliseconds(100 + random.below(900));
+    plan.fetch_timeout = milliseconds(300 + random.below(1700));
+    plan.request_timeout = milliseconds(300 + random.below(1700));
+  }
+  if (random.chance(0.3)) plan.quorum_fetch_bytes_max = static_cast<int32_t>(1 + random.below(2000));
+  if (random.chance(0.5)) plan.snapshot_interval_bytes = static_cast<int64_t>(300 + random.below(4000));
+  if (random.chance(0.5)) plan.snapshot_piece_bytes_max = static_cast<int32_t>(500 + random.below(2000));
+  plan.admin_writers = static_cast<uint32_t>(1 + random.below(3));
+  return plan;
+}
+
+ClusterPlan draw_cluster_plan(Random random, size_t node_count) {
+  auto plan = draw_quorum_plan(random.fork("quorum"), 3);
+  draw_roles(random.fork("roles"), node_count, plan.nodes);
+  draw_load(random.fork("load"), plan);
+  return plan;
+}
+
+}  // namespace millrace::sim

@@ -1,0 +1,78 @@
+// What a seed of the cluster scenario was expanded to: who runs, how everything is configured, which faults come.
+#pragma once
+#include <array>
+#include <string>
+#include <vector>
+
+#include "millrace/base/random.h"
+#include "millrace/base/time.h"
+
+namespace millrace::sim {
+
+struct NodePlan {
+  bool is_broker = false;
+  bool is_controller = true;
+};
+
+// What can happen to a cluster under load. Each is on in some seeds and off in others.
+enum class FaultKind : uint8_t {
+  process_crash,
+  power_loss,
+  crash_at_disk_call,
+  orderly_stop,
+  isolate,       // one node from all others, both ways
+  cut_pair,      // two nodes that both see the rest
+  cut_one_way,   // of a pair
+  deaf_or_mute,  // one node hears nobody, or nobody hears it
+  cut_halves,
+  reset,
+  pause,
+  clock_jump,
+  slow_disk,     // every call takes long for a while
+  stalled_sync,  // syncs take seconds
+  failing_disk,
+  full_disk,
+};
+inline constexpr size_t kFaultKinds = 16;
+std::string_view name_of(FaultKind kind);
+
+struct ClusterPlan {
+  std::vector<NodePlan> nodes;
+  std::array<bool, kFaultKinds> has_fault{};
+  Duration fault_interval = std::chrono::milliseconds(500);  // at most, between two faults
+  Duration load_span = std::chrono::seconds(10);
+
+  // controller.quorum.*
+  Duration election_timeout = std::chrono::seconds(1);
+  Duration fetch_timeout = std::chrono::seconds(2);
+  Duration request_timeout = std::chrono::seconds(2);
+  int32_t quorum_fetch_bytes_max = 1 << 20;
+  int32_t snapshot_piece_bytes_max = 1 << 20;
+  int64_t snapshot_interval_bytes = 20 << 20;
+  uint32_t admin_writers = 2;
+
+  // Brokers and their load; none: controllers alone.
+  int32_t partitions = 4;
+  int16_t replication_factor = 3;
+  int32_t min_in_sync = 2;
+  bool is_flush = false;  // flush.messages=1
+  int64_t segment_bytes = 1 << 20;
+  int64_t index_interval = 4096;
+  bool has_racks = false;
+  Duration broker_session = std::chrono::seconds(9);
+  uint32_t producers = 3;
+  uint32_t consumers = 2;
+  uint32_t committers = 1;
+  Duration produce_pause_max = std::chrono::milliseconds(150);
+
+  bool has(FaultKind kind) const { return has_fault[static_cast<size_t>(kind)]; }
+  bool has_brokers() const;
+  size_t controller_count() const;
+  std::string text() const;
+};
+
+// `node_count` 0: drawn.
+ClusterPlan draw_quorum_plan(Random random, size_t node_count);   // controllers alone
+ClusterPlan draw_cluster_plan(Random random, size_t node_count);  // with brokers
+
+}  // namespace millrace::sim

@@ -1,0 +1,256 @@
+#include "sim/run/cluster_run.h"
+
+#include "millrace/record/batch.h"
+#include "sim/trace.h"
+
+namespace millrace::sim {
+namespace {
+
+using namespace std::chrono_literals;
+
+// A job that a slow disk was given before it was healed still takes its time.
+constexpr Duration kSettleLimit = 100s;
+constexpr std::string_view kMetadataLog = "/__cluster_metadata-0/";
+
+// What runs on a client machine: it is there until the end of the run.
+class ClusterClients final : public Process {
+ public:
+  std::vector<std::unique_ptr<AdminWriter>> writers;
+};
+
+}  // namespace
+
+ClusterRun::ClusterRun(ScenarioInput const& input, std::string name, ClusterPlan plan)
+    : input_(input),
+      name_(std::move(name)),
+      plan_(std::move(plan)),
+      random_(Random(input.seed).fork("cluster run")),
+      world_({.seed = input.seed, .mutant = input.mutant, .has_chaos = true, .trace = input.trace}),
+      cluster_(world_, plan_),
+      oracle_(cluster_, [this](std::string text) { fail(std::move(text)); }),
+      faults_(world_, cluster_, [this] { return oracle_.leader(); }, [this](size_t i) { return may_lose_power(i); }),
+      client_machine_(world_.add_machine("clients", 2)),
+      data_machine_(world_.add_machine("data-clients", 2)),
+      run_(world_) {}
+
+ClusterRun::~ClusterRun() = default;
+
+bool ClusterRun::may_lose_power(size_t index) {
+  if (!plan_.nodes[index].is_broker || plan_.is_flush) return true;
+  if (!lossy_.empty()) return false;
+  lossy_.insert(index);
+  return true;
+}
+
+void ClusterRun::on_ended(size_t index, bool lost_power) {
+  if (lost_power && data_oracle_ != nullptr) data_oracle_->on_power_loss(index);
+}
+
+// The newest that any node has published.
+metadata::Image const* ClusterRun::newest_image() {
+  metadata::Image const* out = nullptr;
+  for (size_t i = 0; i < cluster_.size(); ++i) {
+    auto const* image = cluster_.node(i) == nullptr ? nullptr : cluster_.node(i)->image();
+    if (image != nullptr && (out == nullptr || image->offset > out->offset)) out = image;
+  }
+  return out;
+}
+
+bool ClusterRun::is_in_sync_everywhere(metadata::Image const& image, size_t index) {
+  BrokerId const id(static_cast<int32_t>(index + 1));
+  return image.topics.for_each([&](auto const&, auto const& topic) {
+    return topic->partitions.for_each([&](auto, auto const& partition) { return !partition->has_replica(id) || partition->is_in_isr(id); });
+  });
+}
+
+// Who lost what was not on its disk counts as a copy again once it is in sync everywhere.
+void ClusterRun::forgive_lossy() {
+  auto const* image = newest_image();
+  if (image == nullptr) return;
+  std::erase_if(lossy_, [&](size_t index) { return cluster_.is_serving(index) && is_in_sync_everywhere(*image, index); });
+}
+
+void ClusterRun::fail(std::string text) {
+  if (run_.failure) return;
+  world_.trace().say(world_.now(), "FAILED", text);
+  run_.fail(std::move(text));
+}
+
+bool ClusterRun::wait_for(std::string_view what, std::function<bool()> const& condition, Duration limit) {
+  bool const done = world_.run_while_not(
+      [&] {
+        observe();
+        return run_.failure.has_value() || condition();
+      },
+      limit);
+  if (!done) fail(fmt::format("within {} ms: {}; the nodes:{}", to_ms(limit), what, cluster_.describe() + describe_clients()));
+  return !run_.failure;
+}
+
+bool ClusterRun::run_for(Duration span) {
+  world_.run_while_not(
+      [this] {
+        observe();
+        return run_.failure.has_value();
+      },
+      span);
+  return !run_.failure;
+}
+
+// Only its own events change what a node is.
+void ClusterRun::observe() {
+  auto const owner = world_.last_owner();
+  if (owner == kWorldLife || world_.events_run() == observed_events_) return;
+  observed_events_ = world_.events_run();
+  for (size_t i = 0; i < cluster_.size(); ++i) {
+    auto* env = cluster_.machine(i).node();
+    if (env == nullptr || env->life() != owner) continue;
+    auto* node = cluster_.node(i);
+    if (node == nullptr) return;
+    oracle_.observe(i, *node);
+    if (data_oracle_ != nullptr) data_oracle_->observe(i, *node);
+    if (!lossy_.empty()) forgive_lossy();
+  }
+}
+
+std::vector<ClusterClient::Address> ClusterRun::addresses(bool of_brokers) {
+  std::vector<ClusterClient::Address> out;
+  for (size_t i = 0; i < cluster_.size(); ++i) {
+    // A client's list of brokers has a place for every node: its number there is its id.
+    if (of_brokers) out.push_back({cluster_.machine(i).name(), kClientPort});
+    else if (plan_.nodes[i].is_controller) out.push_back({cluster_.machine(i).name(), kControllerPort});
+  }
+  return out;
+}
+
+void ClusterRun::start_clients() {
+  client_machine_.start([this](NodeEnv& env) {
+    auto clients = std::make_unique<ClusterClients>();
+    for (uint32_t i = 0; i < plan_.admin_writers; ++i) {
+      clients->writers.push_back(std::make_unique<AdminWriter>(env, i % 2, fmt::format("admin-{}", i), addresses(i % 2 == 1 && plan_.has_brokers())));
+      writers_.push_back(clients->writers.back().get());
+      clients->writers.back()->start();
+    }
+    return clients;
+  });
+}
+
+size_t ClusterRun::acknowledged() const {
+  size_t out = 0;
+  for (auto const* writer : writers_) out += writer->acknowledged();
+  return out;
+}
+
+// All up, one leader whom all follow, and all have published the same.
+bool ClusterRun::has_settled() {
+  auto const leader = oracle_.leader();
+  if (!leader) return false;
+  auto const epoch = cluster_.node(*leader)->quorum()->epoch();
+  auto const end = cluster_.node(*leader)->quorum()->log_end();
+  for (size_t i = 0; i < cluster_.size(); ++i) {
+    if (!cluster_.is_serving(i)) return false;
+    auto const& machine = *cluster_.node(i)->quorum();
+    if (machine.epoch() != epoch || machine.leader().value != static_cast<int32_t>(*leader + 1)) return false;
+    // A slow disk may still be at work with what it was told before it was healed.
+    if (machine.log_end() != end || machine.durable_end() != end.offset || !machine.is_election_durable()) return false;
+    if (cluster_.node(i)->image() == nullptr || machine.high_watermark() < end.offset) return false;
+  }
+  return true;
+}
+
+bool ClusterRun::settle() {
+  for (auto* writer : writers_) writer->set_paused(true);
+  if (!wait_for("all nodes are up, follow one leader and have committed what it has", [this] { return has_settled(); }, kSettleLimit)) return false;
+  for (auto* writer : writers_) writer->set_paused(false);
+  auto const before = acknowledged();
+  return wait_for("metadata can be changed", [&] { return acknowledged() > before; }, kSettleLimit);
+}
+
+ScenarioResult ClusterRun::go() {
+  ScenarioResult result;
+  result.options = fmt::format("scenario={} {}", name_, plan_.text());
+  note_options(result.options);
+  cluster_.on_ended([this](size_t index, bool lost_power) { on_ended(index, lost_power); });
+  cluster_.start_all();
+  start_clients();
+  if (settle() && start_data()) {
+    faults_.start();
+    run_for(plan_.load_span);
+    faults_.stop();
+    if (!run_.failure && settle() && run_trial() && settle() && check_data()) check_at_rest();
+  }
+  result.failure = run_.failure.value_or("");
+  result.hash = world_.trace().hash();
+  result.events = world_.events_run();
+  result.probes = world_.probes();
+  result.options += fmt::format(" | trial={} virtual_s={} ends={} faults={} ({}) epochs={} committed={} images={} acknowledged={}",
+                                trial_, world_.now() / 1s, cluster_.ends(), faults_.count(), faults_.text(), oracle_.elections(),
+                                oracle_.committed_end(), oracle_.images_compared(), acknowledged());
+  if (data_oracle_ != nullptr) {
+    uint64_t requests = 0, records = 0, seen = 0, commits = 0;
+    for (auto const* producer : producers_) requests += producer->requests(), records += producer->records_ok();
+    for (auto const* consumer : consumers_) seen += consumer->records_seen();
+    for (auto const* committer : committers_) commits += committer->acknowledged();
+    result.options += fmt::format(" produces={} records_ok={} records_seen={} polls={} commits={} leader_changes={}", requests, records, seen,
+                                  run_.history.polls.size(), commits, data_oracle_->leader_changes());
+  }
+  if (run_.failure && input_.trace != nullptr) fmt::print(input_.trace, "{}", run_.history.text());
+  for (size_t i = 0; i < cluster_.size(); ++i) cluster_.machine(i).on_end(nullptr);
+  return result;
+}
+
+void ClusterRun::check_at_rest() {
+  for (auto* writer : writers_) writer->finish();
+  auto const is_idle = [this] { return std::ranges::all_of(writers_, [](auto const* w) { return w->is_idle(); }); };
+  if (!wait_for("every change of metadata is acknowledged", is_idle, kSettleLimit)) return;
+  auto const is_equal = [this] {
+    for (size_t i = 0; i < cluster_.size(); ++i) {
+      if (!cluster_.is_serving(i) || cluster_.node(i)->image() == nullptr) return false;
+      if (cluster_.node(i)->image()->offset + 1 != oracle_.committed_end()) return false;
+    }
+    return true;
+  };
+  if (!wait_for("all nodes have published everything that is committed", is_equal, kSettleLimit)) return;
+  for (size_t i = 0; i < cluster_.size(); ++i) {
+    for (auto const* writer : writers_) {
+      if (auto const missing = writer->missing_in(*cluster_.node(i)->image()); !missing.empty()) {
+        return fail(fmt::format("M2: the image of node {} lacks {}", i + 1, missing));
+      }
+    }
+  }
+  compare_logs(kMetadataLog, oracle_.committed_end());
+}
+
+// Byte for byte, batch for batch, where two nodes have the same offsets.
+void ClusterRun::compare_logs(std::string_view directory, Offset end) {
+  std::map<int64_t, std::pair<uint64_t, size_t>> batches;
+  for (size_t i = 0; i < cluster_.size(); ++i) {
+    auto const& disk = cluster_.machine(i).disk();
+    for (auto const& path : disk.files()) {
+      if (path.find(directory) == std::string::npos || !path.ends_with(".log")) continue;
+      auto const content = disk.content(path).value_or("");
+      record::BatchReader reader(as_bytes(content));
+      record::BatchView batch;
+      while (reader.next(batch)) {
+        if (batch.next_offset() > end) break;
+        auto const print = Trace::hash_of(batch.bytes());
+        auto const [at, is_first] = batches.try_emplace(batch.base_offset().value, print, i);
+        if (!is_first && at->second.first != print) {
+          return fail(fmt::format("C14: {} of nodes {} and {} differs in the batch at offset {}", directory, at->second.second + 1, i + 1,
+                                  batch.base_offset()));
+        }
+      }
+    }
+  }
+}
+
+// Controllers alone.
+ScenarioResult run_quorum(ScenarioInput const& input) {
+  return ClusterRun(input, "quorum", draw_quorum_plan(Random(input.seed).fork("quorum plan"), input.node_count)).go();
+}
+
+ScenarioResult run_cluster(ScenarioInput const& input) {
+  return ClusterRun(input, "cluster", draw_cluster_plan(Random(input.seed).fork("cluster plan"), input.node_count)).go();
+}
+
+}  // namespace millrace::sim

@@ -1,0 +1,82 @@
+// A whole cluster, its clients and its faults. Phases: everybody starts → load with faults → faults end, everybody is
+// up and agrees within a bound → one trial: a single fault with an exact demand → what was acknowledged is there.
+#pragma once
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "sim/run/admin_writer.h"
+#include "sim/run/cluster.h"
+#include "sim/run/cluster_faults.h"
+#include "sim/run/data_actor.h"
+#include "sim/run/data_oracle.h"
+#include "sim/run/quorum_oracle.h"
+#include "sim/run/scenario.h"
+
+namespace millrace::sim {
+
+class ClusterRun {
+ public:
+  ClusterRun(ScenarioInput const& input, std::string name, ClusterPlan plan);
+  ~ClusterRun();
+  ScenarioResult go();
+
+ private:
+  // Runs until `condition` holds; a broken invariant or `limit` ends it with false.
+  bool wait_for(std::string_view what, std::function<bool()> const& condition, Duration limit);
+  // Lets time pass; false once an invariant is broken.
+  bool run_for(Duration span);
+  void fail(std::string text);
+  std::vector<ClusterClient::Address> addresses(bool of_brokers);
+  void start_clients();
+  bool start_data();
+  bool check_data();
+  bool are_all_in_sync();
+  void check_history();
+  std::string describe_clients() const;
+  template <class A, class... Args>
+  A& add_actor(Args&&... args);
+  void observe();
+  bool settle();
+  bool has_settled();
+  size_t acknowledged() const;
+  void check_at_rest();
+  void compare_logs(std::string_view directory, Offset end);
+
+  // The last copy of what was acknowledged must not be lost.
+  bool may_lose_power(size_t index);
+  metadata::Image const* newest_image();
+  static bool is_in_sync_everywhere(metadata::Image const& image, size_t index);
+  void on_ended(size_t index, bool lost_power);
+  void forgive_lossy();
+
+  // Trials (cluster_trials.cpp).
+  bool run_trial();
+  bool wait_for_another_leader(std::string_view after_what, size_t old_leader);
+  bool wait_for_progress(std::string_view after_what);
+  bool stays_leader(std::string_view during_what, Duration span);
+  Duration election_bound() const;
+
+  ScenarioInput const& input_;
+  std::string name_;
+  ClusterPlan plan_;
+  Random random_;
+  World world_;
+  Cluster cluster_;
+  QuorumOracle oracle_;
+  ClusterFaults faults_;
+  Machine& client_machine_;
+  Machine& data_machine_;
+  Run run_;
+  std::unique_ptr<DataOracle> data_oracle_;
+  std::vector<AdminWriter*> writers_;
+  std::vector<DataProducer*> producers_;
+  std::vector<DataConsumer*> consumers_;
+  std::vector<OffsetCommitter*> committers_;
+  std::set<size_t> lossy_;  // brokers that lost what was in their page cache, and are not in sync everywhere again
+  uint64_t observed_events_ = 0;
+  std::string trial_;
+};
+
+}  // namespace millrace::sim

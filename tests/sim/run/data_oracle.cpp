@@ -1,0 +1,156 @@
+#include "sim/run/data_oracle.h"
+
+namespace millrace::sim {
+
+DataOracle::DataOracle(Cluster& cluster, Run& run, Fail fail) : cluster_(cluster), run_(run), fail_(std::move(fail)), partitions_(run.partitions.size()) {
+  for (auto& partition : partitions_) partition.replicas.resize(cluster.size());
+}
+
+bool DataOracle::is_known(runtime::PartitionDriver const& driver) {
+  auto const status = driver.status();
+  return status == runtime::PartitionStatus::leader || status == runtime::PartitionStatus::follower;
+}
+
+void DataOracle::on_power_loss(size_t node) {
+  for (auto& partition : partitions_) partition.replicas[node].end = Offset{0};
+}
+
+void DataOracle::observe(size_t node, ClusterNode& of) {
+  if (!cluster_.plan().nodes[node].is_broker) return;
+  for (size_t p = 0; p < partitions_.size(); ++p) observe_partition(p, node, of);
+}
+
+void DataOracle::observe_partition(size_t p, size_t node, ClusterNode& of) {
+  auto& replica = partitions_[p].replicas[node];
+  auto const life = cluster_.machine(node).node()->life();
+  if (replica.life != life) {
+    auto const end = replica.end;
+    replica = Replica();
+    replica.life = life;
+    replica.end = end;
+  }
+  auto driver = replica.driver.lock();
+  if (driver == nullptr) {
+    if (run_.partitions[p].topic_id.is_zero()) return;
+    driver = of.node().partition({run_.partitions[p].topic_id, run_.partitions[p].number});
+    if (driver == nullptr) return;
+    replica.driver = driver;
+  }
+  if (!is_known(*driver)) return;
+  auto const marks = driver->marks();
+  replica.end = marks.end.offset;
+  if (driver->status() != runtime::PartitionStatus::leader) return;
+  if (replica.leads != marks.epoch) {
+    replica.leads = marks.epoch;
+    replica.mark = Offset{-1};
+    on_leads(p, node, *driver, marks);
+  }
+  if (replica.mark != marks.high_watermark.offset) {
+    replica.mark = marks.high_watermark.offset;
+    on_mark(p, node, *driver, marks);
+  }
+}
+
+std::string DataOracle::compare(Partition const& partition, runtime::PartitionDriver const& driver, storage::Marks const& marks, Offset end) const {
+  auto const epochs = driver.epochs();
+  if (epochs == nullptr) return {};
+  storage::LeaderEpochs committed;
+  for (auto const& each : partition.committed) committed.assign(each.epoch, each.start);
+  std::vector<Offset> places{marks.log_start};
+  for (auto const* list : {&partition.committed, &epochs->entries()}) {
+    for (auto const& each : *list) places.push_back(each.start);
+  }
+  for (auto const place : places) {
+    if (place < marks.log_start || place >= end || place >= marks.end.offset) continue;
+    auto const ours = committed.epoch_of(place), theirs = epochs->epoch_of(place);
+    if (ours == theirs) continue;
+    return fmt::format("offset {} was committed in epoch {}, and is of epoch {} here", place, ours.value_or(kNoLeaderEpoch),
+                       theirs.value_or(kNoLeaderEpoch));
+  }
+  return {};
+}
+
+void DataOracle::on_leads(size_t p, size_t node, runtime::PartitionDriver const& driver, storage::Marks const& marks) {
+  auto& partition = partitions_[p];
+  ++leader_changes_;
+  auto const [at, is_first] = partition.leaders.try_emplace(marks.epoch, node);
+  if (!is_first && at->second != node) {
+    return fail_(fmt::format("R3: partition {}: nodes {} and {} both lead epoch {}", p, at->second + 1, node + 1, marks.epoch));
+  }
+  if (marks.end.offset < partition.committed_end) {
+    return fail_(fmt::format("R1: partition {}: node {} leads epoch {} with a log that ends at {}; everything below {} was committed", p,
+                             node + 1, marks.epoch, marks.end.offset, partition.committed_end));
+  }
+  if (auto const difference = compare(partition, driver, marks, partition.committed_end); !difference.empty()) {
+    fail_(fmt::format("R1: partition {}: node {} leads epoch {}: {}", p, node + 1, marks.epoch, difference));
+  }
+}
+
+void DataOracle::on_mark(size_t p, size_t node, runtime::PartitionDriver const& driver, storage::Marks const& marks) {
+  auto& partition = partitions_[p];
+  auto const mark = marks.high_watermark.offset;
+  if (auto const difference = compare(partition, driver, marks, std::min(mark, partition.committed_end)); !difference.empty()) {
+    return fail_(fmt::format("R2: partition {}: node {} calls everything below {} committed: {}", p, node + 1, mark, difference));
+  }
+  if (mark <= partition.committed_end) return;
+  size_t holders = 0;
+  for (auto const& replica : partition.replicas) holders += replica.end >= mark ? 1 : 0;
+  auto const needed = std::min<size_t>(static_cast<size_t>(cluster_.plan().min_in_sync), static_cast<size_t>(cluster_.plan().replication_factor));
+  if (holders < needed) {
+    return fail_(fmt::format("D1: partition {}: node {} calls everything below {} committed, which {} replicas hold; {} must be in sync", p,
+                             node + 1, mark, holders, needed));
+  }
+  auto const epochs = driver.epochs();
+  for (auto const& each : epochs->entries()) {
+    if (each.start >= mark || (!partition.committed.empty() && each.epoch <= partition.committed.back().epoch)) continue;
+    partition.committed.push_back({each.epoch, std::max(each.start, partition.committed_end)});
+  }
+  partition.committed_end = mark;
+}
+
+int32_t DataOracle::epoch_of(size_t partition, int64_t offset) const {
+  int32_t out = -1;
+  for (auto const& each : partitions_[partition].committed) {
+    if (each.start.value <= offset) out = each.epoch.value;
+  }
+  return Offset(offset) < partitions_[partition].committed_end ? out : -1;
+}
+
+bool DataOracle::is_at_rest() {
+  for (auto const& partition : partitions_) {
+    size_t leaders = 0, replicas = 0;
+    std::optional<Offset> end;
+    for (auto const& replica : partition.replicas) {
+      auto const driver = replica.driver.lock();
+      if (driver == nullptr) continue;
+      if (!is_known(*driver)) return false;
+      ++replicas;
+      auto const marks = driver->marks();
+      if (driver->status() == runtime::PartitionStatus::leader) ++leaders;
+      if (marks.high_watermark.offset != marks.end.offset || end.value_or(marks.end.offset) != marks.end.offset) return false;
+      end = marks.end.offset;
+    }
+    if (leaders != 1 || replicas != static_cast<size_t>(cluster_.plan().replication_factor)) return false;
+  }
+  return true;
+}
+
+std::string DataOracle::describe() {
+  std::string out;
+  for (size_t p = 0; p < partitions_.size(); ++p) {
+    out += fmt::format("\n  partition {}, committed {}:", p, partitions_[p].committed_end);
+    for (size_t node = 0; node < cluster_.size(); ++node) {
+      auto const driver = partitions_[p].replicas[node].driver.lock();
+      if (driver == nullptr) continue;
+      out += fmt::format(" [node {} status {}", node + 1, static_cast<int>(driver->status()));
+      if (is_known(*driver)) {
+        auto const marks = driver->marks();
+        out += fmt::format(" epoch {} mark {} end {}", marks.epoch, marks.high_watermark.offset, marks.end.offset);
+      }
+      out += ']';
+    }
+  }
+  return out;
+}
+
+}  // namespace millrace::sim

@@ -1,0 +1,65 @@
+// Looks at every replica of the run's topic and knows what no node knows: all of them at once. A record is known by
+// its offset and leader epoch.
+//
+//   R1  whoever begins to lead an epoch holds everything that was ever committed
+//   R2  below what is committed all leaders have the same records
+//   R3  one leader an epoch
+//   D1  what a leader calls committed is held by as many replicas as must be in sync
+#pragma once
+#include <functional>
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "millrace/runtime/partition_driver.h"
+#include "sim/run/cluster.h"
+#include "sim/run/run.h"
+
+namespace millrace::sim {
+
+class DataOracle {
+ public:
+  using Fail = std::function<void(std::string)>;
+  DataOracle(Cluster& cluster, Run& run, Fail fail);
+
+  // After each event of a node.
+  void observe(size_t node, ClusterNode& of);
+  // The node has lost what was not on its disk.
+  void on_power_loss(size_t node);
+  uint64_t leader_changes() const { return leader_changes_; }
+  Offset committed_end(size_t partition) const { return partitions_[partition].committed_end; }
+  // In which epoch the committed record at `offset` was appended; -1: it is not committed.
+  int32_t epoch_of(size_t partition, int64_t offset) const;
+  // Everybody leads or follows, the marks have reached the ends, and the ends are equal.
+  bool is_at_rest();
+  std::string describe();
+
+ private:
+  struct Replica {  // on one node
+    LifeId life{};
+    std::weak_ptr<runtime::PartitionDriver> driver;  // nobody holds what a node that died has left
+    LeaderEpoch leads{-1};  // the epoch in which it was seen to lead, in this life
+    Offset mark{-1};
+    Offset end{0};          // as seen last; what a dead node has is not looked at
+  };
+  struct Partition {
+    std::vector<Replica> replicas;  // by node
+    std::vector<storage::EpochStart> committed;
+    Offset committed_end{0};
+    std::map<LeaderEpoch, size_t> leaders;
+  };
+  void observe_partition(size_t p, size_t node, ClusterNode& of);
+  void on_leads(size_t p, size_t node, runtime::PartitionDriver const& driver, storage::Marks const& marks);
+  void on_mark(size_t p, size_t node, runtime::PartitionDriver const& driver, storage::Marks const& marks);
+  // Empty: the replica has what is committed, below `end`.
+  std::string compare(Partition const& partition, runtime::PartitionDriver const& driver, storage::Marks const& marks, Offset end) const;
+  static bool is_known(runtime::PartitionDriver const& driver);
+
+  Cluster& cluster_;
+  Run& run_;
+  Fail fail_;
+  std::vector<Partition> partitions_;
+  uint64_t leader_changes_ = 0;
+};
+
+}  // namespace millrace::sim

@@ -1,0 +1,153 @@
+#include "sim/run/quorum_oracle.h"
+
+#include "millrace/metadata/snapshot.h"
+
+namespace millrace::sim {
+namespace {
+
+// The epoch of the record at `offset`; none: before the first.
+std::optional<LeaderEpoch> epoch_at(std::vector<raft::EpochStart> const& epochs, Offset offset) {
+  std::optional<LeaderEpoch> out;
+  for (auto const& e : epochs) {
+    if (e.start > offset) break;
+    out = e.epoch;
+  }
+  return out;
+}
+
+}  // namespace
+
+QuorumOracle::QuorumOracle(Cluster& cluster, Fail fail)
+    : cluster_(cluster), fail_(std::move(fail)), seen_(cluster.size()) {}
+
+void QuorumOracle::observe(size_t index, ClusterNode& node) {
+  auto const life = cluster_.machine(index).node()->life();
+  auto const* machine = node.quorum();
+  if (machine == nullptr) return;
+  auto& seen = seen_[index];
+  if (seen.life != life) {
+    seen = Seen();
+    seen.life = life;
+  }
+  // First, so that who commits in this very event finds it.
+  seen.durable_end = machine->durable_end();
+  if (seen.epoch != machine->epoch() || seen.role != machine->role()) {
+    auto& world = cluster_.machine(index).world();
+    if (world.trace().is_printing()) world.trace().say(world.now(), "quorum", fmt::format("node-{} {}", index + 1, machine->text()));
+  }
+  if (seen.epoch != machine->epoch() || seen.leader != machine->leader()) {
+    seen.epoch = machine->epoch();
+    seen.leader = machine->leader();
+    if (seen.leader != kNoBroker) on_leader_named(index, seen.epoch, seen.leader);
+  }
+  if (machine->is_election_durable() && machine->election().voted && seen.voted != machine->election().voted) {
+    seen.voted = machine->election().voted;
+    auto const [at, is_first] = votes_.try_emplace({index, machine->epoch()}, *seen.voted);
+    bool const is_same = at->second.id == seen.voted->id && (at->second.directory == seen.voted->directory || at->second.directory.is_zero() ||
+                                                             seen.voted->directory.is_zero());
+    if (!is_first && !is_same) {
+      fail_(fmt::format("M4: node {} voted for {} in epoch {}, and before for {}", index + 1, seen.voted->id, machine->epoch(), at->second.id));
+    }
+  }
+  bool const has_mark = machine->role() != raft::Role::leader || machine->has_committed_epoch();
+  if (has_mark && seen.high_watermark != machine->high_watermark()) {
+    seen.high_watermark = machine->high_watermark();
+    on_committed(index, *machine);
+  }
+  if (seen.role != machine->role()) {
+    seen.role = machine->role();
+    if (seen.role == raft::Role::leader) on_new_leader(index, *machine);
+  }
+  auto const* image = node.image();
+  if (image != nullptr && (image != seen.image || image->offset != seen.image_offset)) {
+    seen.image = image;
+    seen.image_offset = image->offset;
+    on_image(index, *image);
+  }
+}
+
+void QuorumOracle::on_leader_named(size_t index, LeaderEpoch epoch, BrokerId leader) {
+  auto const [at, is_first] = leaders_.try_emplace(epoch, leader);
+  if (!is_first && at->second != leader) {
+    fail_(fmt::format("M1: node {} takes node {} for the leader of epoch {}, which node {} leads", index + 1, leader, epoch, at->second));
+  }
+}
+
+void QuorumOracle::on_new_leader(size_t index, raft::Machine const& machine) {
+  if (machine.log_end().offset < committed_end_) {
+    return fail_(fmt::format("M2: node {} leads epoch {} with a log that ends at {}; everything below {} was committed", index + 1,
+                             machine.epoch(), machine.log_end().offset, committed_end_));
+  }
+  if (auto const difference = compare(machine, committed_end_); !difference.empty()) {
+    fail_(fmt::format("M2: node {} leads epoch {}: {}", index + 1, machine.epoch(), difference));
+  }
+}
+
+std::string QuorumOracle::compare(raft::Machine const& machine, Offset end) const {
+  auto const start = machine.log_start().offset;
+  // Epochs change only where one of both says so.
+  std::vector<Offset> places{start};
+  for (auto const* epochs : {&committed_, &machine.epochs()}) {
+    for (auto const& e : *epochs) places.push_back(e.start);
+  }
+  for (auto const place : places) {
+    if (place < start || place >= end || place >= machine.log_end().offset) continue;
+    auto const ours = epoch_at(committed_, place), theirs = epoch_at(machine.epochs(), place);
+    if (ours == theirs) continue;
+    return fmt::format("offset {} was committed in epoch {}, and is of epoch {} here", place, ours.value_or(LeaderEpoch{-1}),
+                       theirs.value_or(LeaderEpoch{-1}));
+  }
+  return {};
+}
+
+void QuorumOracle::on_committed(size_t index, raft::Machine const& machine) {
+  auto const mark = machine.high_watermark();
+  if (auto const difference = compare(machine, std::min(mark, committed_end_)); !difference.empty()) {
+    return fail_(fmt::format("M2: node {} calls everything below {} committed: {}", index + 1, mark, difference));
+  }
+  if (mark <= committed_end_) return;
+  size_t holders = 0;
+  for (size_t i = 0; i < cluster_.size(); ++i) {
+    auto* node = cluster_.node(i);
+    auto const* other = node == nullptr ? nullptr : node->quorum();
+    // A node that is down keeps what it had on disk.
+    auto const durable = other == nullptr ? seen_[i].durable_end : other->durable_end();
+    if (cluster_.plan().nodes[i].is_controller && durable >= mark) ++holders;
+  }
+  if (holders < cluster_.plan().controller_count() / 2 + 1) {
+    return fail_(fmt::format("M2: node {} calls everything below {} committed, which {} of {} voters have on disk", index + 1, mark,
+                             holders, cluster_.plan().controller_count()));
+  }
+  for (auto const& e : machine.epochs()) {
+    if (e.start >= mark || (!committed_.empty() && e.epoch <= committed_.back().epoch)) continue;
+    committed_.push_back({e.epoch, std::max(e.start, committed_end_)});
+  }
+  committed_end_ = mark;
+}
+
+void QuorumOracle::on_image(size_t index, metadata::Image const& image) {
+  ++images_compared_;
+  if (image.offset >= committed_end_) {
+    return fail_(fmt::format("M2: node {} publishes the image at {}, committed is only what is below {}", index + 1, image.offset,
+                             committed_end_));
+  }
+  auto const print = metadata::fingerprint(image);
+  auto const [at, is_first] = fingerprints_.try_emplace(image.offset, print);
+  if (!is_first && at->second != print) {
+    fail_(fmt::format("M3: node {}: the image at offset {} has fingerprint {:016x}, before it had {:016x}", index + 1, image.offset, print,
+                      at->second));
+  }
+}
+
+std::optional<size_t> QuorumOracle::leader() const {
+  std::optional<size_t> out;
+  for (size_t i = 0; i < seen_.size(); ++i) {
+    auto* node = cluster_.node(i);
+    auto const* machine = node == nullptr ? nullptr : node->quorum();
+    if (machine == nullptr || machine->role() != raft::Role::leader) continue;
+    if (!out || machine->epoch() > cluster_.node(*out)->quorum()->epoch()) out = i;
+  }
+  return out;
+}
+
+}  // namespace millrace::sim

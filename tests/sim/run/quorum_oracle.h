@@ -1,0 +1,62 @@
+// Looks at every node's quorum machine and image after each event and knows what no node knows: all of them at once.
+//
+//   M1  one leader an epoch, and everybody who names a leader names that one
+//   M2  what was once committed stays: same epochs at the same offsets, on every leader and wherever it is committed;
+//       nothing is called committed that is not on the disks of a majority
+//   M3  the same offset gives the same image, on every node and after every restart
+//   M4  one vote a voter and epoch, once it is durable
+#pragma once
+#include <functional>
+#include <map>
+#include <optional>
+#include <vector>
+
+#include "sim/run/cluster.h"
+
+namespace millrace::sim {
+
+class QuorumOracle {
+ public:
+  using Fail = std::function<void(std::string)>;
+  QuorumOracle(Cluster& cluster, Fail fail);
+
+  // After each event of a node.
+  void observe(size_t index, ClusterNode& node);
+  // The end of what any node ever called committed.
+  Offset committed_end() const { return committed_end_; }
+  // Who leads the newest epoch that has a living leader.
+  std::optional<size_t> leader() const;
+  LeaderEpoch newest_epoch() const { return leaders_.empty() ? LeaderEpoch{0} : leaders_.rbegin()->first; }
+  uint64_t elections() const { return leaders_.size(); }
+  uint64_t images_compared() const { return images_compared_; }
+
+ private:
+  struct Seen {  // of one node, the last time
+    LifeId life{};
+    raft::Role role{};
+    LeaderEpoch epoch{-1};
+    BrokerId leader = kNoBroker;
+    std::optional<raft::ReplicaKey> voted;
+    Offset high_watermark{-1}, durable_end{-1}, log_end{-1};
+    metadata::Image const* image = nullptr;
+    Offset image_offset{-1};
+  };
+  void on_leader_named(size_t index, LeaderEpoch epoch, BrokerId leader);
+  void on_new_leader(size_t index, raft::Machine const& machine);
+  void on_committed(size_t index, raft::Machine const& machine);
+  void on_image(size_t index, metadata::Image const& image);
+  // Empty: the machine's log agrees with what is committed, below `end`.
+  std::string compare(raft::Machine const& machine, Offset end) const;
+
+  Cluster& cluster_;
+  Fail fail_;
+  std::vector<Seen> seen_;
+  std::map<LeaderEpoch, BrokerId> leaders_;
+  std::map<std::pair<size_t, LeaderEpoch>, raft::ReplicaKey> votes_;
+  std::vector<raft::EpochStart> committed_;  // where each epoch's committed records begin
+  Offset committed_end_{0};
+  std::map<Offset, uint64_t> fingerprints_;
+  uint64_t images_compared_ = 0;
+};
+
+}  // namespace millrace::sim
