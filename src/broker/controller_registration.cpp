@@ -1,6 +1,7 @@
-// ControllerRegistration: where a controller is reached, and what it supports.
+// ControllerRegistration: where a controller is reached, and what it supports. UnregisterController: it is gone for good.
 #include "handlers.h"
 #include "millrace/protocol/api/controller_registration.h"
+#include "millrace/protocol/api/unregister_controller.h"
 #include "millrace/runtime/controller_client.h"
 
 namespace millrace::broker {
@@ -31,6 +32,22 @@ void handle_controller_registration(ContextPtr context) {
       client, std::move(to_controller), deadline, reactor,
       [context = std::move(context)](metadata::RegisterControllerAnswer const& answer) {
         protocol::ControllerRegistrationResponse response;
+        response.error_code = answer.error.code;
+        if (answer.error.message) response.error_message = Str(*answer.error.message);
+        context->reply(response);
+      });
+}
+
+void handle_unregister_controller(ContextPtr context) {
+  protocol::UnregisterControllerRequest request;
+  if (!context->decode(request)) return;
+  auto& client = context->services().controller;
+  auto& reactor = context->thread().reactor;
+  auto const deadline = context->arrived() + kControllerTimeout;
+  runtime::submit_as<metadata::UnregisterControllerAnswer>(
+      client, metadata::UnregisterController{request.controller_id}, deadline, reactor,
+      [context = std::move(context)](metadata::UnregisterControllerAnswer const& answer) {
+        protocol::UnregisterControllerResponse response;
         response.error_code = answer.error.code;
         if (answer.error.message) response.error_message = Str(*answer.error.message);
         context->reply(response);

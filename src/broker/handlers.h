@@ -36,6 +36,7 @@ void handle_update_features(ContextPtr context);
 void handle_describe_cluster(ContextPtr context);
 void handle_envelope(ContextPtr context);
 void handle_controller_registration(ContextPtr context);
+void handle_unregister_controller(ContextPtr context);
 void handle_broker_registration(ContextPtr context);
 void handle_broker_heartbeat(ContextPtr context);
 void handle_unregister_broker(ContextPtr context);

@@ -71,6 +71,7 @@ constexpr Route kRoutes[] = {
     {ApiKey::add_raft_voter, handle_add_raft_voter},
     {ApiKey::remove_raft_voter, handle_remove_raft_voter},
     {ApiKey::update_raft_voter, handle_update_raft_voter},
+    {ApiKey::unregister_controller, handle_unregister_controller},
 };
 
 }  // namespace

@@ -19,6 +19,7 @@ ControllerAnswer error_answer(ControllerRequest const& request, ApiError error) 
         else if constexpr (std::is_same_v<R, BrokerHeartbeat>) return with_error(BrokerHeartbeatAnswer{});
         else if constexpr (std::is_same_v<R, UnregisterBroker>) return with_error(UnregisterBrokerAnswer{});
         else if constexpr (std::is_same_v<R, RegisterController>) return with_error(RegisterControllerAnswer{});
+        else if constexpr (std::is_same_v<R, UnregisterController>) return with_error(UnregisterControllerAnswer{});
         else if constexpr (std::is_same_v<R, AllocateProducerIds>) return with_error(AllocateProducerIdsAnswer{});
         else if constexpr (std::is_same_v<R, CreateInternalTopic>) return with_error(CreateInternalTopicAnswer{});
         else if constexpr (std::is_same_v<R, AlterConfigs>) return with_error(AlterConfigsAnswer{});

@@ -252,6 +252,23 @@ Decision Controller::decide(Image const& tip, UnregisterBroker const& request, M
   return decision;
 }
 
+Decision Controller::decide(Image const& tip, UnregisterController const& request, Mono) {
+  Decision decision;
+  UnregisterControllerAnswer answer;
+  if (tip.metadata_version() < kMetadataVersion44Iv2) {
+    answer.error = {ErrorCode::unsupported_version, "The current MetadataVersion is too old to support controller unregistration."};
+  } else if (tip.controllers.find(request.id) == nullptr) {
+    answer.error = {ErrorCode::controller_id_not_registered,
+                    fmt::format("Controller ID {} is not currently registered", request.id)};
+  } else {
+    protocol::UnregisterControllerRecord r;
+    r.controller_id = request.id;
+    decision.records.add(r, 0);
+  }
+  decision.answer = std::move(answer);
+  return decision;
+}
+
 Decision Controller::decide(Image const& tip, RegisterController const& request, Mono) {
   Decision decision;
   RegisterControllerAnswer answer;

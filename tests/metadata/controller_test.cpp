@@ -55,6 +55,20 @@ TEST(Controller, ASingleBrokerRegistersLeadsStopsAndComesBack) {
   EXPECT_EQ(story.partition("t"), "leader=1 epoch=6/6 isr=[1] elr=[] last=[] recovering");
 }
 
+TEST(Controller, AControllerIsKnownUntilItIsUnregistered) {
+  Story story;
+  RegisterController request;
+  request.controller.id = 7;
+  request.controller.endpoints = {{"CONTROLLER", "h", 9093, 0}};
+  ASSERT_TRUE(story.ask<RegisterControllerAnswer>(request).error.ok());
+  ASSERT_NE(story.image().controllers.find(7), nullptr);
+  ASSERT_TRUE(story.ask<RegisterControllerAnswer>(request).error.ok());
+  EXPECT_EQ(story.last_record_count(), 0u);  // nothing new
+  ASSERT_TRUE(story.ask<UnregisterControllerAnswer>(UnregisterController{7}).error.ok());
+  EXPECT_EQ(story.image().controllers.find(7), nullptr);
+  EXPECT_EQ(story.ask<UnregisterControllerAnswer>(UnregisterController{7}).error.code, ErrorCode::controller_id_not_registered);
+}
+
 TEST(Controller, RegistrationIsRefusedAsKafkaRefusesIt) {
   Story story;
   ASSERT_TRUE(story.register_broker(1, 1).error.ok());

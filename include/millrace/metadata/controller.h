@@ -62,6 +62,7 @@ class Controller {
   Decision decide(Image const& tip, BrokerHeartbeat const& request, Mono now);
   Decision decide(Image const& tip, UnregisterBroker const& request, Mono now);
   Decision decide(Image const& tip, RegisterController const& request, Mono now);
+  Decision decide(Image const& tip, UnregisterController const& request, Mono now);
   Decision decide(Image const& tip, AllocateProducerIds const& request, Mono now);
   Decision decide(Image const& tip, UpdateFeatures const& request, Mono now);
   Decision decide(Image const& tip, CreateInternalTopic const& request, Mono now);

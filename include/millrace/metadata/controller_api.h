@@ -138,6 +138,13 @@ struct RegisterControllerAnswer {
   ApiError error;
 };
 
+struct UnregisterController {
+  int32_t id{};
+};
+struct UnregisterControllerAnswer {
+  ApiError error;
+};
+
 // ---- In-sync sets, as the leaders of partitions change them
 
 struct IsrMember {
@@ -282,13 +289,13 @@ struct AlterClientQuotasAnswer {
 using ControllerRequest = std::variant<CreateTopics, DeleteTopics, CreatePartitions, RegisterBroker, BrokerHeartbeat,
                                        UnregisterBroker, RegisterController, AllocateProducerIds, UpdateFeatures,
                                        CreateInternalTopic, AlterConfigs, AlterClientQuotas, AlterPartition, ElectLeaders,
-                                       AssignReplicasToDirectories>;
+                                       AssignReplicasToDirectories, UnregisterController>;
 // The alternative of the same position as the request's.
 using ControllerAnswer = std::variant<CreateTopicsAnswer, DeleteTopicsAnswer, CreatePartitionsAnswer, RegisterBrokerAnswer,
                                       BrokerHeartbeatAnswer, UnregisterBrokerAnswer, RegisterControllerAnswer,
                                       AllocateProducerIdsAnswer, UpdateFeaturesAnswer, CreateInternalTopicAnswer,
                                       AlterConfigsAnswer, AlterClientQuotasAnswer, AlterPartitionAnswer, ElectLeadersAnswer,
-                                      AssignReplicasToDirectoriesAnswer>;
+                                      AssignReplicasToDirectoriesAnswer, UnregisterControllerAnswer>;
 static_assert(std::variant_size_v<ControllerRequest> == std::variant_size_v<ControllerAnswer>);
 
 // The answer to `request` that carries nothing but `error`.

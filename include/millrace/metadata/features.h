@@ -21,7 +21,8 @@ inline constexpr int16_t kMetadataVersion36Iv0 = 12;        // an in-sync set ma
 inline constexpr int16_t kMetadataVersion37Iv2 = 17;        // directories
 inline constexpr int16_t kMetadataVersion40Iv1 = 23;        // ELR
 inline constexpr int16_t kMetadataVersion43 = 30;           // cordoned directories
-inline constexpr int16_t kMetadataVersionLatest = 33;       // 4.4-IV2
+inline constexpr int16_t kMetadataVersion44Iv2 = 33;        // controllers can be unregistered
+inline constexpr int16_t kMetadataVersionLatest = kMetadataVersion44Iv2;
 
 struct FeatureInfo {
   std::string_view name;
