@@ -356,6 +356,16 @@ void ControllerDriver::update_description() {
   auto const mono = reactor_.now();
   auto const wall = [&](std::optional<Mono> at) { return at ? now - to_ms(mono - *at) : int64_t{-1}; };
   description.is_leader = machine.role() == raft::Role::leader;
+  if (description.leader != kNoBroker) {
+    leaders_seen_ += description.leader != leader_seen_ ? 1 : 0;
+    leader_seen_ = description.leader;
+    if (leaderless_since_) without_leader_ += mono - *leaderless_since_;
+    leaderless_since_.reset();
+  } else if (leaders_seen_ > 0 && !leaderless_since_) {
+    leaderless_since_ = mono;
+  }
+  description.leaders_seen = leaders_seen_;
+  description.without_leader = without_leader_;
   for (auto const& voter : machine.voters().voters) {
     QuorumReplica replica;
     replica.key = voter.key;

@@ -30,6 +30,8 @@ struct QuorumDescription {
   std::vector<QuorumReplica> voters, observers;
   std::vector<raft::Voter> nodes;  // the voters' endpoints
   bool is_leader = false;          // this node; only a leader knows how far the others are
+  int64_t leaders_seen = 0;        // in this life of the node
+  Duration without_leader{};       // all the time in which it knew of none, but for that before the first
 };
 
 // Where a voter, a leader or a bootstrap server is reached.

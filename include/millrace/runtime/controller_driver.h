@@ -172,6 +172,10 @@ class ControllerDriver final : public ControllerClient, private RaftEvents {
   Task reachable_;
   bool is_alone_ = true;  // nobody else votes
   bool is_registering_ = false;  // this node as a controller
+  BrokerId leader_seen_ = kNoBroker;
+  int64_t leaders_seen_ = 0;
+  Duration without_leader_{};
+  std::optional<Mono> leaderless_since_;
   // The log is read again, since more of it was cut off than images are kept; what happens meanwhile waits. Bounded: the
   // quorum's machine waits for the disk, too.
   bool is_reloading_ = false;
