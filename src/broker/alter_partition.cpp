@@ -68,6 +68,8 @@ void reply(RequestContext& context, std::vector<std::pair<TopicId, size_t>> cons
 void handle_alter_partition(ContextPtr context) {
   Request request;
   if (!context->decode(request)) return;
+  // Where nothing is asked, Kafka does not look at who asks.
+  if (request.topics.empty()) return context->reply(Response{});
   metadata::AlterPartition to_controller;
   to_controller.broker = BrokerId{request.broker_id};
   to_controller.broker_epoch = request.broker_epoch;
