@@ -144,6 +144,9 @@ void LocalNode::on_opened(Opened& opened) {
   auto& publisher = controller_->publisher();
   publisher.subscribe([this](metadata::Publication const& publication) { partitions_->on_publication(publication); });
   publisher.subscribe([this](metadata::Publication const& publication) { broker_->on_publication(publication); });
+  publisher.subscribe([this](metadata::Publication const& publication) {
+    changes_.add(publication, options_.config.node_id);
+  });
   publisher.set_finisher([this](metadata::ImagePtr image, Task done) {
     broker_->publish(std::move(image), env_.control_reactor(), std::move(done));
   });
@@ -365,6 +368,7 @@ void LocalNode::figures(runtime::FiguresRequest const& request, Callback<void(Fi
   out.image = controller_->publisher().published();
   out.partitions = partitions_->all();
   out.quorum = controller_->describe_quorum();
+  out.changes = changes_;
   broker_->services().groups.figures(
       request, env_.control_reactor(),
       [out = std::move(out), done = std::move(done)](runtime::CoordinatorFigures groups) mutable {

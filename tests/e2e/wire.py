@@ -262,10 +262,25 @@ class Connection:
             return name, (error, dict(answer.array(partition)))
         return dict(answer.array(topic))
 
-    def create(self, topics, partitions=1, configs=(), timeout_ms=60000):
+    def in_sync(self, topic):
+        """{partition: how many replicas are}; version 4."""
+        answer = self.call(METADATA, 4, array([text(topic)]) + b"\0")
+        answer.take(">i")
+        answer.array(lambda: (answer.take(">i"), answer.text(), answer.take(">i"), answer.text()))
+        answer.text()
+        answer.take(">i")
+
+        def partition():
+            _, index, _ = answer.take(">hii")
+            answer.array(lambda: answer.take(">i"))
+            return index, len(answer.array(lambda: answer.take(">i")))
+        rows = answer.array(lambda: (answer.take(">h"), answer.text(), answer.take(">b"), answer.array(partition)))
+        return dict(rows[0][3])
+
+    def create(self, topics, partitions=1, configs=(), timeout_ms=60000, replicas=1):
         """{topic: error}; version 3."""
         topics = [topics] if isinstance(topics, str) else topics
-        body = array([text(t) + struct.pack(">ih", partitions, 1) + array([]) +
+        body = array([text(t) + struct.pack(">ih", partitions, replicas) + array([]) +
                       array([text(k) + text(str(v)) for k, v in dict(configs).items()]) for t in topics])
         answer = self.call(CREATE_TOPICS, 3, body + struct.pack(">ib", timeout_ms, 0))
         answer.take(">i")

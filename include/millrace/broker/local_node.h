@@ -9,6 +9,7 @@
 
 #include "millrace/broker/context.h"
 #include "millrace/env/env.h"
+#include "millrace/metadata/partition_changes.h"
 #include "millrace/net/net_server.h"
 #include "millrace/runtime/controller_driver.h"
 #include "millrace/runtime/group_figures.h"
@@ -94,6 +95,7 @@ class LocalNode {
     std::vector<std::shared_ptr<runtime::PartitionDriver>> partitions;
     runtime::CoordinatorFigures groups;
     runtime::QuorumDescription quorum;
+    metadata::PartitionChanges changes;
   };
   void figures(runtime::FiguresRequest const& request, Callback<void(Figures)> done);
   // Any thread, while the node lives: this node's replica, if it has one.
@@ -130,6 +132,7 @@ class LocalNode {
   Callback<void(Status)> ready_;
   Callback<void(Status)> stopped_;
   Status stop_status_;
+  metadata::PartitionChanges changes_;
 
   // In the order in which they are made.
   std::unique_ptr<storage::FileCache> files_;

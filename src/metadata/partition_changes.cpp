@@ -1,0 +1,30 @@
+#include "millrace/metadata/partition_changes.h"
+
+#include <algorithm>
+
+namespace millrace::metadata {
+namespace {
+
+bool has(std::vector<BrokerId> const& list, BrokerId id) { return std::find(list.begin(), list.end(), id) != list.end(); }
+
+}  // namespace
+
+void PartitionChanges::add(Publication const& publication, BrokerId self) {
+  for (auto const& [id, topic] : publication.delta.topics) {
+    if (topic.is_created || topic.is_deleted) continue;
+    for (auto const index : topic.partitions) {
+      auto const* before = publication.before->find_partition(id, index);
+      auto const* after = publication.after->find_partition(id, index);
+      if (before == nullptr || after == nullptr) continue;
+      if (after->leader != before->leader && after->leader != kNoBroker) {
+        ++leaders;
+        if (!has(before->isr, after->leader) && !has(before->elr, after->leader)) ++unclean_leaders;
+      }
+      if (after->leader != self) continue;
+      if (after->isr.size() < before->isr.size()) ++isr_shrinks;
+      if (after->isr.size() > before->isr.size()) ++isr_expands;
+    }
+  }
+}
+
+}  // namespace millrace::metadata
