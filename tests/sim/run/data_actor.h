@@ -89,6 +89,7 @@ class DataProducer final : public DataActor {
     size_t in_flight = 0;
     size_t target = kNobody;
     bool is_draining = false;
+    bool is_backing_off = false;
     bool is_known = false;       // the producer id, to the partition: a batch of it was acknowledged
     bool may_be_passed = false;  // before that one was refused, so that later ones may have been appended before it
   };
@@ -100,6 +101,7 @@ class DataProducer final : public DataActor {
   void pump(checker::PartitionIndex p);
   void send(checker::PartitionIndex p, std::shared_ptr<Batch> const& batch);
   void on_answer(checker::PartitionIndex p, std::shared_ptr<Batch> const& batch, client::Reply<protocol::ProduceResponse>* reply);
+  void back_off(checker::PartitionIndex p);
   void settle(Line& line, std::shared_ptr<Batch> const& batch, checker::Outcome outcome, int64_t base_offset);
   void start_again();  // with a new producer id: what is outstanding is given up
 

@@ -133,7 +133,7 @@ void DataProducer::pump_all() {
 void DataProducer::pump(checker::PartitionIndex p) {
   auto& line = lines_[p];
   if (must_start_again_) return start_again();
-  if (line.batches.empty() || (plan_.is_idempotent && producer_id_ == kNoProducerId)) return;
+  if (line.batches.empty() || line.is_backing_off || (plan_.is_idempotent && producer_id_ == kNoProducerId)) return;
   auto const target = place(p).leader;
   if (line.in_flight > 0 && (line.is_draining || line.target != target)) return;
   if (target == kNobody) return refresh_later();
@@ -209,12 +209,12 @@ void DataProducer::on_answer(checker::PartitionIndex p, std::shared_ptr<Batch> c
       batch->is_uncertain = true;
       line.is_draining = true;
       if (!plan_.is_idempotent) settle(line, batch, Outcome::unknown, -1);
-      return refresh_later();
+      return back_off(p);
     case Meaning::refused_for_now:
       line.is_draining = true;
       if (!plan_.is_idempotent) settle(line, batch, batch->is_uncertain ? Outcome::unknown : Outcome::failed, -1);
       if (!line.is_known) line.may_be_passed = true;
-      return refresh_later();
+      return back_off(p);
     case Meaning::too_large:
       if (!plan_.is_idempotent) settle(line, batch, Outcome::failed, -1);
       must_start_again_ = plan_.is_idempotent;  // the gap in the sequence stays
@@ -234,6 +234,15 @@ void DataProducer::on_answer(checker::PartitionIndex p, std::shared_ptr<Batch> c
     case Meaning::unexpected:
       return run_.fail(fmt::format("a Produce to partition {} is answered with error {}", p, static_cast<int16_t>(batch->last_error)));
   }
+}
+
+void DataProducer::back_off(checker::PartitionIndex p) {
+  refresh_later();
+  if (std::exchange(lines_[p].is_backing_off, true)) return;
+  after(20ms + draw_wait(100ms), [this, p] {
+    lines_[p].is_backing_off = false;
+    pump(p);
+  });
 }
 
 void DataProducer::start_again() {
