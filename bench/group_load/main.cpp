@@ -180,7 +180,7 @@ void rebalance(Options const& options) {
     auto& first = *fleet.members[static_cast<size_t>(round) % size];
     auto& last = *fleet.members[(static_cast<size_t>(round) + 1) % size];
     working = 0;
-    first.change();  // a Join that must make a rebalance
+    for (auto const& one : fleet.members) one->change();  // each Join makes a rebalance, whichever comes first
     first.join();
     fleet.loop.run([] { return false; }, Clock::now() + Millis(5));
     for (auto const& one : fleet.members) {
