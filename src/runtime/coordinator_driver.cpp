@@ -391,8 +391,10 @@ void CoordinatorDriver::on_loaded(std::shared_ptr<Loading> const& loading) {
   committed_ = std::min(partition_->marks().high_watermark.offset, loading->end);
   tell(coordinator::Loaded{loading->end});
   if (!deleted_topics_.empty()) tell(coordinator::TopicsDeleted{std::exchange(deleted_topics_, {})});
-  env_.log().info("coordinator", "{}-{}: {} groups loaded", name.topic, name.partition,
-                  machine_->store().entries().size());
+  auto const group_count = machine_->store().entries().size();
+  // Of the usual 50 partitions most have none.
+  if (group_count == 0) env_.log().debug("coordinator", "{}-{}: no groups", name.topic, name.partition);
+  else env_.log().info("coordinator", "{}-{}: {} groups loaded", name.topic, name.partition, group_count);
 }
 
 // ---- Time
