@@ -22,6 +22,7 @@ constexpr int16_t kFirstVersionWithReplicaState = 15;
 constexpr int16_t kFirstVersionWithTopicId = 13;
 constexpr int16_t kFirstVersionWithLeaderHint = 16;
 constexpr int16_t kFirstVersionWithSessions = 7;
+constexpr int16_t kFirstVersionWithRack = 11;
 constexpr Duration kFetchOpenWaitMin = 500ms;  // for partitions that are being opened, also when nothing else is waited for
 constexpr int kRegionsMax = 16;  // descriptors that one response may hold
 
@@ -60,6 +61,7 @@ class FetchJob : public std::enable_shared_from_this<FetchJob> {
   env::Reactor& reactor() { return context_->thread().reactor; }
   bool is_by_id() const { return context_->version() >= kFirstVersionWithTopicId; }
   bool is_follower() const { return replica_.value >= 0; }
+  bool may_read_follower() const { return !is_follower() && context_->version() >= kFirstVersionWithRack; }
   bool is_incremental() const { return session_id_ != kNoSession && session_epoch_ > kFirstSessionEpoch; }
 
   bool open_session();
@@ -67,6 +69,7 @@ class FetchJob : public std::enable_shared_from_this<FetchJob> {
   void find_parts(std::vector<FetchItem> items);
   void begin();
   void record_follower();
+  void on_recorded(Part& part, replication::Outcome outcome);
   void read();
   // Reads from `part` on. False: the rest needs the disk; `next_part_` is where to go on.
   bool read_parts(env::Wait wait);
@@ -155,6 +158,7 @@ std::vector<FetchItem> FetchJob::requested_items() const {
       item.current_leader_epoch = LeaderEpoch(partition.current_leader_epoch);
       item.offset = Offset(partition.fetch_offset);
       item.last_fetched_epoch = LeaderEpoch(partition.last_fetched_epoch);
+      item.log_start = Offset(partition.log_start_offset);
       item.bytes_max = partition.partition_max_bytes;
       size_t same = items.size();
       if (count <= kFewItems) {
@@ -243,18 +247,22 @@ void FetchJob::find_parts(std::vector<FetchItem> items) {
 
 void FetchJob::record_follower() {
   followers_left_ = 1;
+  bool const has_state = context().version() >= kFirstVersionWithReplicaState;
   for (auto& part : parts_) {
     if (part.partition == nullptr) continue;
     ++followers_left_;
+    runtime::ReplicaFetch const fetch{.replica = replica_,
+                                      .broker_epoch = has_state ? request_.replica_state.replica_epoch : -1,
+                                      .leader_epoch = part.item.current_leader_epoch,
+                                      .offset = part.item.offset,
+                                      .last_fetched_epoch = part.item.last_fetched_epoch,
+                                      .log_start = part.item.log_start};
     part.partition->follower_fetched(
-        replica_, part.item.current_leader_epoch, part.item.offset,
+        fetch,
         [self = shared_from_this(), part = &part](replication::Outcome outcome) {
           // The driver may run on any thread; the job belongs to the connection's.
           auto const back = [self, part, outcome] {
-            if (outcome == replication::Outcome::not_a_replica || outcome == replication::Outcome::not_leader) {
-              part->error = ErrorCode::not_leader_or_follower;
-              part->partition = nullptr;
-            }
+            self->on_recorded(*part, outcome);
             if (--self->followers_left_ == 0) self->read();
           };
           if (self->reactor().is_current()) back();
@@ -263,6 +271,21 @@ void FetchJob::record_follower() {
         context().thread().run_list);
   }
   if (--followers_left_ == 0) read();
+}
+
+// Epochs and offsets that are wrong are found again when the log is read.
+void FetchJob::on_recorded(Part& part, replication::Outcome outcome) {
+  switch (outcome) {
+    case replication::Outcome::not_a_replica:
+      // Of the same epoch as we, and yet a replica: it knows of an assignment that has not come here yet.
+      part.error = part.item.current_leader_epoch == kNoLeaderEpoch ? ErrorCode::not_leader_or_follower
+                                                                    : ErrorCode::unknown_leader_epoch;
+      break;
+    case replication::Outcome::stale_broker_epoch:
+    case replication::Outcome::not_leader: part.error = ErrorCode::not_leader_or_follower; break;
+    default: return;
+  }
+  part.partition = nullptr;
 }
 
 // ---- Reading
@@ -318,7 +341,9 @@ bool FetchJob::find_divergence(Part& part) {
 }
 
 bool FetchJob::read_part(Part& part, env::Wait wait) {
-  part.error = part.partition->check_leader(part.item.current_leader_epoch);
+  // Whoever can be sent to a follower may read there.
+  part.error = may_read_follower() ? part.partition->check_replica(part.item.current_leader_epoch)
+                                   : part.partition->check_leader(part.item.current_leader_epoch);
   if (part.error != ErrorCode::none) {
     if (part.error == ErrorCode::unknown_topic_or_partition && is_by_id()) part.error = ErrorCode::unknown_topic_id;
     return true;

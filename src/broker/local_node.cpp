@@ -232,6 +232,7 @@ void LocalNode::start_controller() {
   controller_->start(std::move(local), [this](Result<int64_t> broker_epoch) {
     if (phase_ != Phase::loading && phase_ != Phase::joining) return;  // told to stop meanwhile
     if (!broker_epoch) return finish_start(std::move(broker_epoch).error());
+    partitions_->set_broker_epoch(*broker_epoch);
     net_->open(*broker_);
     finish_start({});
   });

@@ -18,6 +18,7 @@ std::string_view name(Outcome outcome) {
     case Outcome::timed_out: return "timed_out";
     case Outcome::storage_failed: return "storage_failed";
     case Outcome::not_a_replica: return "not_a_replica";
+    case Outcome::stale_broker_epoch: return "stale_broker_epoch";
   }
   return "?";
 }
@@ -31,27 +32,36 @@ void PartitionMachine::on(BecomeLeader const& event, Mono now, Effects& out) {
   // A later epoch only: metadata may repeat itself, and an old record may be replayed late.
   if (role_ != Role::none && event.epoch < epoch_) return;
   auto const is_new_epoch = role_ != Role::leader || event.epoch > epoch_;
+  set_rules(event.min_in_sync, event.counts_at);
+  if (!is_new_epoch) {
+    on(ReplicasChanged{event.partition_epoch, event.replicas, event.in_sync_replicas}, now, out);
+    return on(BrokersChanged{event.brokers}, now, out);
+  }
   // Whoever waited was promised an answer of the old epoch, and its records may have been cut meanwhile.
-  if (is_new_epoch) refuse_all(Outcome::not_leader, out);
-
+  refuse_all(Outcome::not_leader, out);
   role_ = Role::leader;
   epoch_ = event.epoch;
+  partition_epoch_ = event.partition_epoch;
   self_ = event.self;
   leader_ = event.self;
-  min_in_sync_ = event.min_in_sync;
-  counts_at_ = event.counts_at;
-  if (is_new_epoch) {
-    log_start_offset_ = event.log_start_offset;
-    end_offset_ = event.end_offset;
-    synced_offset_ = std::min(event.synced_offset, event.end_offset);
-    auto const mark = std::clamp(event.high_watermark, event.log_start_offset, event.end_offset);
-    out.mark_moved = out.mark_moved || mark != high_watermark_;
-    high_watermark_ = mark;
-    followers_.clear();
-  }
+  lag_max_ = event.lag_max;
+  log_start_offset_ = event.log_start_offset;
+  end_offset_ = event.end_offset;
+  epoch_start_ = event.end_offset;
+  synced_offset_ = std::min(event.synced_offset, event.end_offset);
+  auto const mark = std::clamp(event.high_watermark, event.log_start_offset, event.end_offset);
+  out.mark_moved = out.mark_moved || mark != high_watermark_;
+  high_watermark_ = mark;
+  change_under_way_ = 0;
+  may_ask_at_.reset();
+  followers_.clear();
   set_followers(event.replicas, event.in_sync_replicas);
-  for (auto& follower : followers_) follower.caught_up_at = now;
-  maybe_advance(out);
+  set_brokers(event.brokers);
+  // Who is in sync has the lag's whole span to show itself; of the others nothing is known.
+  for (auto& follower : followers_) {
+    if (follower.is_in_sync) follower.caught_up_at = now;
+  }
+  maybe_advance(now, out);
 }
 
 void PartitionMachine::on(BecomeFollower const& event, Mono, Effects& out) {
@@ -60,76 +70,56 @@ void PartitionMachine::on(BecomeFollower const& event, Mono, Effects& out) {
   role_ = Role::follower;
   epoch_ = event.epoch;
   leader_ = event.leader;
+  counts_at_ = event.counts_at;
   followers_.clear();
   in_sync_count_ = 0;
+  joining_count_ = 0;
+  change_under_way_ = 0;
   log_start_offset_ = event.log_start_offset;
   end_offset_ = event.end_offset;
-  synced_offset_ = std::min(synced_offset_, end_offset_);
+  synced_offset_ = std::min(event.synced_offset, end_offset_);
   high_watermark_ = std::clamp(event.high_watermark, event.log_start_offset, event.end_offset);
   out.mark_moved = true;
+  // Without epochs nothing tells what the leader has not, so only what is committed is kept.
+  bool const is_cut = (!event.has_epochs || MR_MUTANT(hooks_, "truncate_to_mark")) && high_watermark_ < end_offset_;
+  if (is_cut) out.truncate_to = high_watermark_;
 }
 
-void PartitionMachine::on(ReplicasChanged const& event, Mono, Effects& out) {
-  if (role_ != Role::leader) return;
-  set_followers(event.replicas, event.in_sync_replicas);
-  maybe_advance(out);
+void PartitionMachine::set_rules(int32_t min_in_sync, LeaderCountsAt counts_at) {
+  min_in_sync_ = min_in_sync;
+  counts_at_ = counts_at;
 }
 
-void PartitionMachine::on(RulesChanged const& event, Mono, Effects& out) {
-  min_in_sync_ = event.min_in_sync;
-  counts_at_ = event.counts_at;
-  if (role_ == Role::leader) maybe_advance(out);
+void PartitionMachine::on(RulesChanged const& event, Mono now, Effects& out) {
+  set_rules(event.min_in_sync, event.counts_at);
+  if (role_ == Role::leader) maybe_advance(now, out);
 }
 
-void PartitionMachine::on_appended(Appended const& event, Mono, Effects& out) {
+void PartitionMachine::on_appended(Appended const& event, Mono now, Effects& out) {
   MR_ASSERT(event.end_offset >= end_offset_);
   end_offset_ = event.end_offset;
-  if (role_ == Role::leader) maybe_advance(out);
+  if (role_ == Role::leader) maybe_advance(now, out);
 }
 
-void PartitionMachine::on(Synced const& event, Mono, Effects& out) {
+void PartitionMachine::on(Synced const& event, Mono now, Effects& out) {
   if (event.end_offset <= synced_offset_) return;
   // A sync that began before a cut may cover more than is left.
   synced_offset_ = std::min(event.end_offset, end_offset_);
   if (role_ != Role::leader) return;
   release_synced(out);
-  maybe_advance(out);
+  maybe_advance(now, out);
 }
 
 void PartitionMachine::on(LogStartMoved const& event, Mono, Effects& out) {
   if (event.log_start_offset <= log_start_offset_) return;
   MR_ASSERT(event.log_start_offset <= high_watermark_ || role_ != Role::leader);
+  MR_ASSERT(event.log_start_offset <= end_offset_);
   log_start_offset_ = event.log_start_offset;
   if (high_watermark_ < log_start_offset_) {
     high_watermark_ = log_start_offset_;
     out.mark_moved = true;
   }
-}
-
-void PartitionMachine::on(FollowerFetched const& event, Mono now, Effects& out) {
-  if (auto const outcome = check_epoch(event.leader_epoch); outcome != Outcome::done) {
-    out.replies.push_back({event.ticket, outcome});
-    return;
-  }
-  auto const follower = std::find_if(followers_.begin(), followers_.end(),
-                                     [&](Follower const& f) { return f.id == event.replica; });
-  if (follower == followers_.end()) {
-    out.replies.push_back({event.ticket, Outcome::not_a_replica});
-    return;
-  }
-  if (event.offset < log_start_offset_ || event.offset > end_offset_) {
-    out.replies.push_back({event.ticket, Outcome::offset_out_of_range});
-    return;
-  }
-  // Caught up means: it has now what the leader had at its last Fetch.
-  if (event.offset >= end_offset_) follower->caught_up_at = now;
-  else if (event.offset >= follower->leader_end_at_fetch) follower->caught_up_at = follower->fetched_at;
-  follower->fetched_at = now;
-  follower->leader_end_at_fetch = end_offset_;
-  follower->end_offset = event.offset;
-  if (!follower->is_in_sync && event.offset >= high_watermark_) out.caught_up.push_back(follower->id);
-  out.replies.push_back({event.ticket, Outcome::done});
-  maybe_advance(out);
+  release_log_start(out);
 }
 
 void PartitionMachine::on_await_committed(AwaitCommitted const& event, Mono, Effects& out) {
@@ -150,6 +140,15 @@ void PartitionMachine::on(AwaitSynced const& event, Mono, Effects& out) {
   release_synced(out);
 }
 
+void PartitionMachine::on(AwaitLogStart const& event, Mono, Effects& out) {
+  if (role_ != Role::leader) {
+    out.replies.push_back({event.ticket, Outcome::not_leader});
+    return;
+  }
+  insert(waiting_for_start_, event.offset, event.ticket);
+  release_log_start(out);
+}
+
 void PartitionMachine::insert(Fifo<Waiting>& list, Offset after_offset, Ticket ticket) {
   auto const at = std::upper_bound(list.begin(), list.end(), after_offset,
                                    [](Offset offset, Waiting const& w) { return offset < w.after_offset; });
@@ -158,10 +157,13 @@ void PartitionMachine::insert(Fifo<Waiting>& list, Offset after_offset, Ticket t
 
 // Whoever waits for a sync is answered when it is done, however long that takes, as Kafka's append would take.
 void PartitionMachine::on(GiveUp const& event, Mono, Effects& out) {
-  auto const at = std::find_if(waiting_.begin(), waiting_.end(), [&](Waiting const& w) { return w.ticket == event.ticket; });
-  if (at == waiting_.end()) return;
-  waiting_.erase(at);
-  out.replies.push_back({event.ticket, Outcome::timed_out});
+  for (auto* list : {&waiting_, &waiting_for_start_}) {
+    auto const at = std::find_if(list->begin(), list->end(), [&](Waiting const& w) { return w.ticket == event.ticket; });
+    if (at == list->end()) continue;
+    list->erase(at);
+    out.replies.push_back({event.ticket, Outcome::timed_out});
+    return;
+  }
 }
 
 void PartitionMachine::on(Resign const& event, Mono, Effects& out) {
@@ -170,6 +172,8 @@ void PartitionMachine::on(Resign const& event, Mono, Effects& out) {
   leader_ = kNoBroker;
   followers_.clear();
   in_sync_count_ = 0;
+  joining_count_ = 0;
+  change_under_way_ = 0;
 }
 
 Outcome PartitionMachine::may_append(bool wants_all_replicas) const {
@@ -179,64 +183,62 @@ Outcome PartitionMachine::may_append(bool wants_all_replicas) const {
 }
 
 Outcome PartitionMachine::check_epoch(LeaderEpoch request_epoch) const {
-  if (request_epoch != kNoLeaderEpoch) {
+  if (request_epoch != kNoLeaderEpoch && !MR_MUTANT(hooks_, "no_epoch_fencing")) {
     if (request_epoch < epoch_) return Outcome::fenced_leader_epoch;
     if (request_epoch > epoch_) return Outcome::unknown_leader_epoch;
   }
   return role_ == Role::leader ? Outcome::done : Outcome::not_leader;
 }
 
-bool PartitionMachine::is_replica(BrokerId broker) const {
-  return broker == self_ ||
-         std::any_of(followers_.begin(), followers_.end(), [&](Follower const& f) { return f.id == broker; });
+// ---- A follower
+
+bool PartitionMachine::may_apply(LeaderEpoch epoch, Offset asked) const {
+  if (role_ != Role::follower) return false;
+  if (epoch != epoch_ && !MR_MUTANT(hooks_, "truncation_not_fenced")) return false;
+  return asked == end_offset_;
 }
 
-// A topic with fewer replicas than min.insync.replicas asks for all of them, not for the impossible.
-int32_t PartitionMachine::effective_min_in_sync() const {
-  return std::min(min_in_sync_, static_cast<int32_t>(followers_.size()) + 1);
+bool PartitionMachine::may_fetch() const {
+  if (role_ != Role::follower || leader_ == kNoBroker) return false;
+  return counts_at_ == LeaderCountsAt::end || synced_offset_ >= end_offset_ || MR_MUTANT(hooks_, "fetch_before_sync");
 }
 
-bool PartitionMachine::is_under_min_in_sync() const { return in_sync_count_ < effective_min_in_sync(); }
-
-void PartitionMachine::set_followers(std::vector<BrokerId> const& replicas, std::vector<BrokerId> const& in_sync) {
-  std::vector<Follower> next;
-  auto const contains = [](std::vector<BrokerId> const& list, BrokerId id) {
-    return std::find(list.begin(), list.end(), id) != list.end();
-  };
-  for (auto const id : replicas) {
-    if (id == self_) continue;
-    auto const known =
-        std::find_if(followers_.begin(), followers_.end(), [&](Follower const& f) { return f.id == id; });
-    auto follower = known != followers_.end() ? *known : Follower{.id = id};
-    follower.is_in_sync = contains(in_sync, id);
-    next.push_back(follower);
-  }
-  followers_ = std::move(next);
-  in_sync_count_ = static_cast<int32_t>(
-      1 + std::count_if(followers_.begin(), followers_.end(), [](Follower const& f) { return f.is_in_sync; }));
+Offset PartitionMachine::truncation_point(EpochEnd leaders, EpochEnd own) const {
+  // Where this log does not know the leader's epoch, it is cut at the end of the one before and asks again.
+  bool const is_shared = own.epoch == leaders.epoch || own.epoch == kNoLeaderEpoch || MR_MUTANT(hooks_, "one_step_truncation");
+  auto point = is_shared ? leaders.end : own.end;
+  if (own.epoch == leaders.epoch && !MR_MUTANT(hooks_, "one_step_truncation")) point = std::min(point, own.end);
+  return std::min(point, end_offset_);
 }
 
-void PartitionMachine::maybe_advance(Effects& out) {
-  if (is_under_min_in_sync()) return;
-  auto mark = own_offset();
-  if (MR_MUTANT(hooks_, "reply_before_sync")) mark = end_offset_;
-  if (!MR_MUTANT(hooks_, "mark_is_end")) {
-    for (auto const& follower : followers_) {
-      if (follower.is_in_sync) mark = std::min(mark, follower.end_offset);
-    }
-  }
-  if (mark > high_watermark_) {
-    high_watermark_ = mark;
-    out.mark_moved = true;
-  }
-  // Also when the mark stays: an ISR that has grown back lets waiting duplicates go.
-  release(out);
+void PartitionMachine::on(Truncated const& event, Mono, Effects& out) {
+  MR_ASSERT(role_ != Role::leader);
+  MR_ASSERT(event.log_start_offset <= event.end_offset);
+  log_start_offset_ = event.log_start_offset;
+  end_offset_ = event.end_offset;
+  synced_offset_ = std::min(synced_offset_, end_offset_);
+  auto const mark = std::clamp(high_watermark_, log_start_offset_, end_offset_);
+  if (mark == high_watermark_) return;
+  high_watermark_ = mark;
+  out.mark_moved = true;
 }
+
+void PartitionMachine::on(LeaderMarks const& event, Mono, Effects& out) {
+  if (role_ != Role::follower || event.leader_epoch != epoch_) return;
+  auto const mark = std::min(event.high_watermark, end_offset_);
+  if (mark <= high_watermark_) return;
+  high_watermark_ = mark;
+  out.mark_moved = true;
+}
+
+// ---- Who waits
 
 void PartitionMachine::release(Effects& out) {
   while (!waiting_.empty() && waiting_.front().after_offset <= high_watermark_) {
-    auto const outcome = is_under_min_in_sync() ? Outcome::not_enough_replicas_after_append : Outcome::done;
-    out.replies.push_back({waiting_.front().ticket, outcome});
+    // Who is just being taken in counts here, as it counts for the mark.
+    bool const is_enough = in_sync_count_ + joining_count_ >= effective_min_in_sync() ||
+                           MR_MUTANT(hooks_, "no_min_isr_after_append");
+    out.replies.push_back({waiting_.front().ticket, is_enough ? Outcome::done : Outcome::not_enough_replicas_after_append});
     waiting_.pop_front();
   }
 }
@@ -248,8 +250,17 @@ void PartitionMachine::release_synced(Effects& out) {
   }
 }
 
+void PartitionMachine::release_log_start(Effects& out) {
+  if (waiting_for_start_.empty()) return;
+  auto const low = low_watermark();
+  while (!waiting_for_start_.empty() && waiting_for_start_.front().after_offset <= low) {
+    out.replies.push_back({waiting_for_start_.front().ticket, Outcome::done});
+    waiting_for_start_.pop_front();
+  }
+}
+
 void PartitionMachine::refuse_all(Outcome why, Effects& out) {
-  for (auto* list : {&waiting_, &waiting_for_sync_}) {
+  for (auto* list : {&waiting_, &waiting_for_sync_, &waiting_for_start_}) {
     for (auto const& waiting : *list) out.replies.push_back({waiting.ticket, why});
     list->clear();
   }
@@ -260,7 +271,10 @@ std::string PartitionMachine::text() const {
                          role_ == Role::leader ? "leader" : role_ == Role::follower ? "follower" : "none", epoch_,
                          log_start_offset_, high_watermark_, end_offset_);
   if (counts_at_ == LeaderCountsAt::synced) out += fmt::format(" synced {}", synced_offset_);
-  for (auto const& f : followers_) out += fmt::format(" {}{}:{}", f.id, f.is_in_sync ? "" : "?", f.end_offset);
+  for (auto const& f : followers_) {
+    out += fmt::format(" {}{}:{}", f.id, f.is_in_sync ? "" : f.is_joining ? "+" : "?", f.end_offset);
+  }
+  if (change_under_way_ != 0) out += " changing";
   if (!waiting_.empty()) {
     out += " waiting";
     for (auto const& w : waiting_) out += fmt::format(" #{}>{}", w.ticket, w.after_offset);
@@ -268,6 +282,10 @@ std::string PartitionMachine::text() const {
   if (!waiting_for_sync_.empty()) {
     out += " waiting for sync";
     for (auto const& w : waiting_for_sync_) out += fmt::format(" #{}>{}", w.ticket, w.after_offset);
+  }
+  if (!waiting_for_start_.empty()) {
+    out += " waiting for start";
+    for (auto const& w : waiting_for_start_) out += fmt::format(" #{}>{}", w.ticket, w.after_offset);
   }
   return out;
 }
@@ -282,6 +300,12 @@ void PartitionMachine::check_invariants() const {
   MR_ASSERT(waiting_.empty() || waiting_.front().after_offset > high_watermark_);
   MR_ASSERT(role_ == Role::leader || waiting_for_sync_.empty());
   MR_ASSERT(waiting_for_sync_.empty() || waiting_for_sync_.front().after_offset > synced_offset_);
+  MR_ASSERT(role_ == Role::leader || waiting_for_start_.empty());
+  MR_ASSERT(role_ == Role::leader || followers_.empty());
+  MR_ASSERT(role_ == Role::leader || change_under_way_ == 0);
+  // Who counts without the controller's word does so only until its answer.
+  MR_ASSERT(joining_count_ == 0 || change_under_way_ != 0);
+  MR_ASSERT(role_ != Role::leader || epoch_start_ <= end_offset_);
 }
 
 }  // namespace millrace::replication

@@ -23,15 +23,6 @@ ErrorCode to_error(storage::ClaimVerdict verdict) {
   return ErrorCode::none;
 }
 
-ErrorCode to_error(Error const& error) {
-  switch (error.kind) {
-    case ErrorKind::no_space:
-    case ErrorKind::io:
-    case ErrorKind::cancelled: return ErrorCode::kafka_storage_error;
-    default: return ErrorCode::unknown_server_error;
-  }
-}
-
 }  // namespace
 
 PartitionDriver::PartitionDriver(env::Env& env, PartitionIdentity identity, TopicConfigPtr config)
@@ -45,100 +36,13 @@ PartitionDriver::PartitionDriver(env::Env& env, PartitionIdentity identity, Topi
 
 PartitionDriver::~PartitionDriver() = default;
 
-// ---- Any thread
-
-std::shared_ptr<storage::LeaderEpochs const> PartitionDriver::epochs() const {
-  std::lock_guard lock(published_mutex_);
-  return epochs_;
-}
-
-TopicConfigPtr PartitionDriver::config() const {
-  std::lock_guard lock(published_mutex_);
-  return config_;
-}
-
-LogMark PartitionDriver::read_limit(ReadLimit limit, Marks const& marks) {
-  if (MR_MUTANT(hooks(), "consumer_reads_to_end")) return marks.end;
-  switch (limit) {
-    case ReadLimit::high_watermark: return marks.high_watermark;
-    case ReadLimit::last_stable: return marks.last_stable;
-    case ReadLimit::end: return marks.end;
+ErrorCode PartitionDriver::storage_error(Error const& error) {
+  switch (error.kind) {
+    case ErrorKind::no_space:
+    case ErrorKind::io:
+    case ErrorKind::cancelled: return ErrorCode::kafka_storage_error;
+    default: return ErrorCode::unknown_server_error;
   }
-  return marks.high_watermark;
-}
-
-ErrorCode PartitionDriver::check_leader(LeaderEpoch request_epoch) const {
-  switch (status()) {
-    case PartitionStatus::opening: return ErrorCode::not_leader_or_follower;
-    case PartitionStatus::offline: return ErrorCode::kafka_storage_error;
-    case PartitionStatus::deleted: return ErrorCode::unknown_topic_or_partition;
-    case PartitionStatus::leader:
-    case PartitionStatus::follower: break;
-  }
-  if (request_epoch != kNoLeaderEpoch) {
-    auto const epoch = marks_.read().epoch;
-    if (request_epoch < epoch) return ErrorCode::fenced_leader_epoch;
-    if (request_epoch > epoch) return ErrorCode::unknown_leader_epoch;
-  }
-  return status() == PartitionStatus::leader ? ErrorCode::none : ErrorCode::not_leader_or_follower;
-}
-
-void PartitionDriver::when_open(env::Reactor& reactor, Task task) {
-  {
-    std::lock_guard lock(published_mutex_);
-    if (status() == PartitionStatus::opening) {
-      when_open_.emplace_back(&reactor, std::move(task));
-      return;
-    }
-  }
-  std::move(task)();
-}
-
-// ---- Waiting fetches
-
-void PartitionDriver::register_wait(WaitRegistration& registration) {
-  std::lock_guard lock(waiters_mutex_);
-  registration.previous = nullptr;
-  registration.next = first_waiter_;
-  if (first_waiter_ != nullptr) first_waiter_->previous = &registration;
-  first_waiter_ = &registration;
-  registration.is_linked = true;
-  // What was published between the read and now counts at once.
-  evaluate(registration, marks_.read());
-}
-
-void PartitionDriver::unregister_wait(WaitRegistration& registration) {
-  std::lock_guard lock(waiters_mutex_);
-  if (!registration.is_linked) return;
-  if (registration.previous != nullptr) registration.previous->next = registration.next;
-  else first_waiter_ = registration.next;
-  if (registration.next != nullptr) registration.next->previous = registration.previous;
-  registration.is_linked = false;
-}
-
-void PartitionDriver::evaluate(WaitRegistration& registration, Marks const& marks) {
-  auto const& what = registration.what;
-  auto const limit = read_limit(what.limit, marks);
-  auto const was_reached = what.from.offset <= read_limit(what.limit, what.seen).offset;
-  bool const must_answer = status() != PartitionStatus::leader || marks.epoch != what.seen.epoch ||
-                           marks.log_start > what.from.offset || (was_reached && limit.offset < what.from.offset);
-  if (must_answer) return registration.wait->wake();
-  if (limit.offset <= what.from.offset) return;
-  auto const bytes = std::clamp<int64_t>(limit.position - what.from.position, 0, what.bytes_max);
-  if (bytes == registration.contributed_bytes) return;
-  auto const difference = bytes - registration.contributed_bytes;
-  registration.contributed_bytes = bytes;
-  registration.wait->contribute(difference);
-}
-
-void PartitionDriver::notify_waiters(Marks const& marks) {
-  std::lock_guard lock(waiters_mutex_);
-  for (auto* waiter = first_waiter_; waiter != nullptr; waiter = waiter->next) evaluate(*waiter, marks);
-}
-
-void PartitionDriver::wake_all_waiters() {
-  std::lock_guard lock(waiters_mutex_);
-  for (auto* waiter = first_waiter_; waiter != nullptr; waiter = waiter->next) waiter->wait->wake();
 }
 
 // ---- Requests
@@ -174,60 +78,22 @@ void PartitionDriver::give_up(std::shared_ptr<AppendSink> sink, uint32_t index, 
       here);
 }
 
-void PartitionDriver::follower_fetched(BrokerId replica, LeaderEpoch epoch, Offset offset,
-                                       Callback<void(Outcome)> done, RunList& here) {
+void PartitionDriver::follower_fetched(ReplicaFetch const& fetch, Callback<void(Outcome)> done, RunList& here) {
   post(
-      [this, replica, epoch, offset, done = std::move(done)]() mutable {
+      [this, fetch, done = std::move(done)]() mutable {
         immediate_outcome_ = Outcome::not_leader;
-        machine_.on_event(replication::FollowerFetched{kImmediateTicket, replica, epoch, offset}, now(), effects_);
+        replication::FollowerFetched event{kImmediateTicket, fetch.replica, fetch.leader_epoch, fetch.offset,
+                                           fetch.broker_epoch, fetch.log_start};
+        if (fetch.last_fetched_epoch >= LeaderEpoch(0) && log_ != nullptr) {
+          auto const end = epochs_->end_of(fetch.last_fetched_epoch, end_.offset);
+          event.is_diverging = end.epoch < fetch.last_fetched_epoch || end.end < fetch.offset;
+        }
+        machine_.on_event(event, now(), effects_);
         apply_effects();
         auto const outcome = immediate_outcome_;
         if (is_marks_dirty_) publish_marks();  // its answer tells the mark that its Fetch moved
+        else publish_figures();
         std::move(done)(outcome);
-      },
-      here);
-}
-
-void PartitionDriver::delete_records(Offset before, Callback<void(ErrorCode, Offset)> done, RunList& here) {
-  struct Deletion {
-    Offset before;
-    Callback<void(ErrorCode, Offset)> done;
-    Result<storage::RetentionResult> result = Error{};
-  };
-  auto state = std::make_shared<Deletion>();
-  state->before = before;
-  state->done = std::move(done);
-  post(
-      [this, state] {
-        with_log([this, state] {
-          if (auto const outcome = machine_.check_epoch(kNoLeaderEpoch); outcome != Outcome::done) {
-            return std::move(state->done)(refusal_of(outcome), Offset(-1));
-          }
-          auto const high_watermark = machine_.high_watermark();
-          if (state->before == Offset(-1)) state->before = high_watermark;
-          if (state->before < Offset(0) || state->before > high_watermark) {
-            return std::move(state->done)(ErrorCode::offset_out_of_range, Offset(-1));
-          }
-          if (state->before <= machine_.log_start_offset()) {
-            return std::move(state->done)(ErrorCode::none, machine_.log_start_offset());
-          }
-          run_log_job([log = log_, state, high_watermark] { state->result = log->delete_records(state->before, high_watermark); },
-                      [this, state] {
-                        if (!state->result.ok()) {
-                          return std::move(state->done)(to_error(state->result.error()), Offset(-1));
-                        }
-                        if (auto files = state->result->files) {
-                          pool_->run(this->here().reactor(), [files] { static_cast<void>(storage::PartitionLog::unlink(*files)); },
-                                     [] {});
-                        }
-                        machine_.on_event(replication::LogStartMoved{state->result->log_start}, now(), effects_);
-                        is_marks_dirty_ = true;
-                        apply_effects();
-                        publish_epochs();
-                        publish_marks();
-                        std::move(state->done)(ErrorCode::none, state->result->log_start);
-                      });
-        });
       },
       here);
 }
@@ -367,7 +233,7 @@ void PartitionDriver::on_written() {
     env_.log().error("partition", "append of {} batches to {}-{} failed: {}", pieces_.size(), identity_.name.topic,
                      identity_.name.partition, result.error().message);
     // The tail has been cut: nothing of the write is there, and whoever repeated a part of it shares its fate.
-    for (auto& accepted : accepted_) refuse(accepted.request, to_error(result.error()));
+    for (auto& accepted : accepted_) refuse(accepted.request, storage_error(result.error()));
     accepted_.clear();
     is_log_busy_.store(false, std::memory_order_relaxed);
     if (log_->directory().is_offline()) go_offline(log_->directory().offline_reason());
@@ -431,9 +297,14 @@ void PartitionDriver::await(Accepted& accepted, AppendAnswer const& answer) {
 }
 
 void PartitionDriver::apply_effects() {
+  std::vector<replication::Reply> replied_deletions;
   for (auto const& reply : effects_.replies) {
     if (reply.ticket == kImmediateTicket) {
       immediate_outcome_ = reply.outcome;
+      continue;
+    }
+    if (reply.ticket >= kFirstDeletionTicket) {
+      replied_deletions.push_back(reply);
       continue;
     }
     auto& pending = pending_[reply.ticket - first_pending_ticket_];
@@ -449,7 +320,19 @@ void PartitionDriver::apply_effects() {
     ++first_pending_ticket_;
   }
   if (effects_.mark_moved) is_marks_dirty_ = true;
+  auto change = std::exchange(effects_.isr_change, std::nullopt);
   effects_.clear();
+  for (auto const& reply : replied_deletions) {
+    auto const found = deletions_.find(reply.ticket);
+    if (found == deletions_.end()) continue;
+    auto const deletion = found->second;
+    deletions_.erase(found);
+    deletion->error = refusal_of(reply.outcome);
+    finish_deletion(deletion);
+  }
+  if (change && isr_changes_ != nullptr) {
+    isr_changes_->change_isr(std::static_pointer_cast<PartitionDriver>(shared_from_this()), *std::move(change));
+  }
 }
 
 ErrorCode PartitionDriver::refusal_of(Outcome outcome) const {
@@ -466,7 +349,8 @@ ErrorCode PartitionDriver::refusal_of(Outcome outcome) const {
     case Outcome::not_enough_replicas_after_append: return ErrorCode::not_enough_replicas_after_append;
     case Outcome::timed_out: return ErrorCode::request_timed_out;
     case Outcome::storage_failed: return ErrorCode::kafka_storage_error;
-    case Outcome::not_a_replica: return ErrorCode::not_leader_or_follower;
+    case Outcome::not_a_replica:
+    case Outcome::stale_broker_epoch: return ErrorCode::not_leader_or_follower;
   }
   return ErrorCode::unknown_server_error;
 }
@@ -506,6 +390,7 @@ LogMark PartitionDriver::mark_at(Offset offset) {
 
 void PartitionDriver::publish_marks() {
   is_marks_dirty_ = false;
+  if (machine_.replica_count() > 1 || replica_count_.load(std::memory_order_relaxed) > 1) publish_figures();
   auto const mark = machine_.high_watermark();
   if (high_watermark_.offset != mark) high_watermark_ = mark_at(mark);
   while (!batch_ends_.empty() && batch_ends_.front().offset < mark) batch_ends_.pop_front();
@@ -522,7 +407,16 @@ void PartitionDriver::publish_marks() {
   notify_waiters(marks);
 }
 
+void PartitionDriver::publish_figures() {
+  bool const is_leader = machine_.role() == replication::Role::leader;
+  replica_count_.store(is_leader ? machine_.replica_count() : 0, std::memory_order_relaxed);
+  in_sync_count_.store(machine_.in_sync_count(), std::memory_order_relaxed);
+  is_under_min_in_sync_.store(is_leader && machine_.is_under_min_in_sync(), std::memory_order_relaxed);
+  follower_lag_.store(is_leader ? machine_.lag_max() : 0, std::memory_order_relaxed);
+}
+
 void PartitionDriver::publish_epochs() {
+  published_epoch_ = log_->epochs().latest() ? log_->epochs().latest()->epoch : kNoLeaderEpoch;
   auto fresh = std::make_shared<storage::LeaderEpochs const>(log_->epochs());
   std::lock_guard lock(published_mutex_);
   epochs_ = std::move(fresh);
@@ -544,7 +438,8 @@ void PartitionDriver::set_status(PartitionStatus status) {
 void PartitionDriver::maybe_sync() {
   if (is_sync_in_flight_ || synced_ >= end_.offset) return;
   auto const& config = *runner_config_;
-  if (end_.offset - synced_ >= config.flush_messages || machine_.is_sync_awaited()) return sync_now();
+  bool const is_awaited = machine_.is_sync_awaited() || (follower_waits_ && end_.offset > synced_);
+  if (end_.offset - synced_ >= config.flush_messages || is_awaited) return sync_now();
   constexpr int64_t kFlushMsNever = std::numeric_limits<int64_t>::max();
   if (config.flush_ms == kFlushMsNever || is_flush_timer_armed_) return;
   if (config.flush_ms <= 0) return sync_now();
@@ -563,6 +458,7 @@ void PartitionDriver::maybe_sync() {
 
 void PartitionDriver::sync_now() {
   is_sync_in_flight_ = true;
+  sync_cut_ = Offset(std::numeric_limits<int64_t>::max());
   auto result = std::make_shared<Result<Offset>>(Error{});
   pool_->run(here().reactor(), [log = log_, result] { *result = log->sync(); },
              [self = std::static_pointer_cast<PartitionDriver>(shared_from_this()), result, list = &here()] {
@@ -573,9 +469,11 @@ void PartitionDriver::sync_now() {
 void PartitionDriver::on_synced(Result<Offset> result) {
   is_sync_in_flight_ = false;
   if (!result.ok()) return go_offline(result.error().message);
-  synced_ = std::max(synced_, *result);
-  machine_.on_event(replication::Synced{*result}, now(), effects_);
+  auto const synced = std::min(*result, sync_cut_);
+  synced_ = std::max(synced_, synced);
+  machine_.on_event(replication::Synced{synced}, now(), effects_);
   apply_effects();
+  release_follower();
   maybe_sync();
 }
 
@@ -617,286 +515,12 @@ void PartitionDriver::go_offline(std::string const& reason) {
   set_status(PartitionStatus::offline);
   machine_.on_event(replication::Resign{Outcome::storage_failed}, now(), effects_);
   apply_effects();
+  publish_figures();
+  release_follower();
   if (log_ != nullptr) return;
   // It could not be opened: what waited for it is refused now.
   is_log_busy_.store(false, std::memory_order_relaxed);
   log_is_free();
-}
-
-// ---- By the manager
-
-void PartitionDriver::abandon() {
-  drop_events();
-  // Moved out first: what is destroyed may look at the driver.
-  static_cast<void>(std::exchange(queued_, {}));
-  static_cast<void>(std::exchange(gathered_, {}));
-  static_cast<void>(std::exchange(accepted_, {}));
-  static_cast<void>(std::exchange(pending_, {}));
-  static_cast<void>(std::exchange(answered_, {}));
-  static_cast<void>(std::exchange(answering_, {}));
-  static_cast<void>(std::exchange(log_tasks_, {}));
-  static_cast<void>(std::exchange(when_open_, {}));
-}
-
-void PartitionDriver::open(std::shared_ptr<storage::PartitionLog> log, RunList& here) {
-  post(
-      [this, log = std::move(log)]() mutable {
-        log_ = std::move(log);
-        pool_ = &env_.pool(log_->directory().path());
-        end_ = log_->end();
-        opened_at_ = end_;
-        synced_ = log_->recovery_point();
-        is_log_busy_.store(false, std::memory_order_relaxed);
-        // The role waits among the log tasks; until it is known requests go on waiting.
-        log_is_free();
-      },
-      here);
-}
-
-void PartitionDriver::lead(replication::BecomeLeader event, RunList& here) {
-  post(
-      [this, event = std::move(event)]() mutable {
-        with_log([this, event = std::move(event)]() mutable {
-          if (status() == PartitionStatus::offline || status() == PartitionStatus::deleted) return;
-          event.log_start_offset = log_->log_start();
-          event.end_offset = end_.offset;
-          event.synced_offset = synced_;
-          event.high_watermark = status() == PartitionStatus::opening ? log_->high_watermark_at_start()
-                                                                      : machine_.high_watermark();
-          event.min_in_sync = runner_config_->min_in_sync;
-          event.counts_at = runner_config_->is_flush_before_acknowledge() ? replication::LeaderCountsAt::synced
-                                                                          : replication::LeaderCountsAt::end;
-          log_->assign_epoch(event.epoch);
-          publish_epochs();
-          machine_.on_event(event, now(), effects_);
-          is_marks_dirty_ = true;
-          apply_effects();
-          publish_marks();
-          set_status(PartitionStatus::leader);
-          maybe_sync();
-        });
-      },
-      here);
-}
-
-void PartitionDriver::follow(LeaderEpoch epoch, BrokerId leader, RunList& here) {
-  post(
-      [this, epoch, leader] {
-        with_log([this, epoch, leader] {
-          if (status() == PartitionStatus::offline || status() == PartitionStatus::deleted) return;
-          auto const high_watermark = status() == PartitionStatus::opening ? log_->high_watermark_at_start()
-                                                                           : machine_.high_watermark();
-          publish_epochs();
-          machine_.on_event(
-              replication::BecomeFollower{epoch, leader, log_->log_start(), end_.offset, high_watermark}, now(), effects_);
-          is_marks_dirty_ = true;
-          apply_effects();
-          publish_marks();
-          set_status(PartitionStatus::follower);
-        });
-      },
-      here);
-}
-
-void PartitionDriver::set_config(TopicConfigPtr config, RunList& here) {
-  post(
-      [this, config = std::move(config)] {
-        {
-          std::lock_guard lock(published_mutex_);
-          config_ = config;
-        }
-        with_log([this, config] {
-          if (log_ == nullptr || config->is_flush_before_acknowledge()) return apply_config(config);
-          // From here on the directory holds records that were acknowledged before they were synced.
-          auto status = std::make_shared<Status>();
-          run_log_job([log = log_, status] { *status = log->directory().withdraw_flush_promise(); },
-                      [this, config, status] {
-                        if (!status->ok()) return go_offline(status->error().message);
-                        apply_config(config);
-                      });
-        });
-      },
-      here);
-}
-
-void PartitionDriver::apply_config(TopicConfigPtr const& config) {
-  runner_config_ = config;
-  if (log_ == nullptr) return;
-  log_->set_config(config->log);
-  machine_.on_event(replication::RulesChanged{config->min_in_sync, config->is_flush_before_acknowledge()
-                                                                       ? replication::LeaderCountsAt::synced
-                                                                       : replication::LeaderCountsAt::end},
-                    now(), effects_);
-  apply_effects();
-  maybe_sync();
-}
-
-void PartitionDriver::fail(std::string reason, RunList& here) {
-  post([this, reason = std::move(reason)] { go_offline(reason); }, here);
-}
-
-void PartitionDriver::remove(Uuid suffix, Task done, RunList& here) {
-  auto finished = std::make_shared<Task>(std::move(done));
-  post(
-      [this, suffix, finished] {
-        set_status(PartitionStatus::deleted);
-        machine_.on_event(replication::Resign{}, now(), effects_);
-        apply_effects();
-        with_log([this, suffix, finished] {
-          if (log_ == nullptr) return std::move (*finished)();
-          auto status = std::make_shared<Status>();
-          run_log_job([log = log_, suffix, status] { *status = log->directory().delete_log(*log, suffix); },
-                      [this, status, finished] {
-                        if (!status->ok()) {
-                          env_.log().error("partition", "delete {}-{}: {}", identity_.name.topic,
-                                           identity_.name.partition, status->error().message);
-                        }
-                        std::move (*finished)();
-                      });
-        });
-      },
-      here);
-}
-
-void PartitionDriver::close(Callback<void(Status)> done, RunList& here) {
-  auto finished = std::make_shared<Callback<void(Status)>>(std::move(done));
-  auto* list = &here;
-  post(
-      [this, finished, list] {
-        set_status(PartitionStatus::follower);
-        machine_.on_event(replication::Resign{}, now(), effects_);
-        apply_effects();
-        with_log([this, finished, list] {
-          auto status = std::make_shared<Status>();
-          auto const answer = [finished, status, list] {
-            list->reactor().post([finished, status] { std::move (*finished)(std::move(*status)); });
-          };
-          if (log_ == nullptr || log_->directory().is_offline()) return answer();
-          run_log_job([log = log_, status] { *status = log->close_cleanly(); }, answer);
-        });
-      },
-      here);
-}
-
-void PartitionDriver::apply_retention(Wall wall, RunList& here) {
-  post(
-      [this, wall] {
-        if (log_ == nullptr || status() == PartitionStatus::deleted || status() == PartitionStatus::offline) return;
-        with_log([this, wall] {
-          auto result = std::make_shared<Result<storage::RetentionResult>>(Error{});
-          auto const high_watermark = machine_.high_watermark();
-          run_log_job([log = log_, wall, high_watermark, result] { *result = log->apply_retention(wall, high_watermark); },
-                      [this, result] {
-                        if (!result->ok()) {
-                          env_.log().warn("partition", "retention of {}-{}: {}", identity_.name.topic,
-                                          identity_.name.partition, result->error().message);
-                          if (log_->directory().is_offline()) go_offline(log_->directory().offline_reason());
-                          return;
-                        }
-                        auto const& retention = **result;
-                        machine_.on_event(replication::LogStartMoved{retention.log_start}, now(), effects_);
-                        apply_effects();
-                        if (retention.files == nullptr) return;
-                        publish_epochs();
-                        unlink_later(retention.files);
-                      });
-        });
-      },
-      here);
-}
-
-// Kafka waits before it unlinks, so that slow readers can finish.
-void PartitionDriver::unlink_later(std::shared_ptr<storage::DeletedSegments> files) {
-  auto const unlink_at = now() + from_ms(runner_config_->file_delete_delay_ms);
-  auto& reactor = here().reactor();
-  reactor.call_at(unlink_at, [pool = pool_, files = std::move(files), reactor = &reactor] {
-    pool->run(*reactor, [files] { static_cast<void>(storage::PartitionLog::unlink(*files)); }, [] {});
-  });
-}
-
-bool PartitionDriver::may_need_compaction() const {
-  auto const now_is = status();
-  if (now_is != PartitionStatus::leader && now_is != PartitionStatus::follower) return false;
-  return config()->log.is_compacting && log_->has_closed_dirty_segments();
-}
-
-void PartitionDriver::compaction_need(Wall wall, Callback<void(Result<storage::CompactionNeed>)> done, RunList& here) {
-  auto shared = std::make_shared<Callback<void(Result<storage::CompactionNeed>)>>(std::move(done));
-  post(
-      [this, wall, shared] {
-        with_log([this, wall, shared] {
-          auto result = std::make_shared<Result<storage::CompactionNeed>>(Error{});
-          auto const high_watermark = machine_.high_watermark();
-          run_log_job([log = log_, wall, high_watermark, result] { *result = log->compaction_need(wall, high_watermark); },
-                      [result, shared] { std::move(*shared)(std::move(*result)); });
-        });
-      },
-      here);
-}
-
-void PartitionDriver::begin_compaction(storage::CompactionRules const& rules, Wall wall,
-                                       Callback<void(Result<std::unique_ptr<storage::Compaction>>)> done, RunList& here) {
-  using Begun = Result<std::unique_ptr<storage::Compaction>>;
-  auto shared = std::make_shared<Callback<void(Begun)>>(std::move(done));
-  post(
-      [this, rules, wall, shared] {
-        with_log([this, rules, wall, shared] {
-          auto result = std::make_shared<Begun>(Error{});
-          auto const high_watermark = machine_.high_watermark();
-          run_log_job(
-              [log = log_, rules, wall, high_watermark, result] { *result = log->begin_compaction(rules, wall, high_watermark); },
-              [result, shared] { std::move(*shared)(std::move(*result)); });
-        });
-      },
-      here);
-}
-
-void PartitionDriver::install_compaction(std::shared_ptr<storage::Compaction> compaction, Callback<void(Status)> done,
-                                         RunList& here) {
-  using Installed = Result<std::shared_ptr<storage::DeletedSegments>>;
-  auto shared = std::make_shared<Callback<void(Status)>>(std::move(done));
-  post(
-      [this, compaction = std::move(compaction), shared] {
-        with_log([this, compaction, shared] {
-          auto result = std::make_shared<Installed>(Error{});
-          run_log_job([log = log_, compaction, result] { *result = log->install(*compaction); },
-                      [this, result, shared] {
-                        if (!result->ok()) {
-                          if (log_->directory().is_offline()) go_offline(log_->directory().offline_reason());
-                          return std::move(*shared)(std::move(*result).error());
-                        }
-                        MR_PROBE(hooks(), "partition.segments_exchanged");
-                        unlink_later(**result);
-                        std::move(*shared)(Status{});
-                      });
-        });
-      },
-      here);
-}
-
-void PartitionDriver::expire_producers(Wall wall, RunList& here) {
-  post(
-      [this, wall] {
-        if (log_ == nullptr) return;
-        with_log([this, wall] { log_->expire_producers(wall); });
-      },
-      here);
-}
-
-void PartitionDriver::describe_producers(Callback<void(ErrorCode, Producers)> done, RunList& here) {
-  auto shared = std::make_shared<Callback<void(ErrorCode, Producers)>>(std::move(done));
-  post(
-      [this, shared] {
-        with_log([this, shared] {
-          Producers found;
-          auto const error = refusal_of(machine_.check_epoch(kNoLeaderEpoch));
-          if (error == ErrorCode::none) {
-            log_->producers().for_each([&](ProducerId id, storage::ProducerEntry const& entry) { found.emplace_back(id, entry); });
-          }
-          std::move(*shared)(error, std::move(found));
-        });
-      },
-      here);
 }
 
 }  // namespace millrace::runtime

@@ -13,6 +13,7 @@ PartitionManager::PartitionManager(env::Env& env, RunLists& run_lists, std::vect
       file_topic_defaults_(options_.topic_defaults),
       topic_defaults_(options_.topic_defaults),
       cleaner_(env, run_lists, [this] { return all(); }, options_.cleaner),
+      replication_(env, run_lists, options_.node_id, options_.replication),
       random_(env.random("partition manager")) {}
 
 PartitionManager::~PartitionManager() {
@@ -105,10 +106,11 @@ void PartitionManager::on_publication(metadata::Publication const& publication) 
       auto const driver = find(key);
       bool const is_here = partition->has_replica(options_.node_id);
       if (driver == nullptr && is_here) add(key, topic_image->name, *partition, image);
-      else if (driver != nullptr && is_here) tell_role(*driver, *partition);
+      else if (driver != nullptr && is_here) tell_role(driver, *partition, image);
       else if (driver != nullptr) remove(key);
     }
   }
+  replication_.on_brokers(publication);
   for (auto const& resource : publication.delta.configs) {
     if (resource.type == metadata::ConfigResourceType::topic) reconfigure(image, resource.name);
   }
@@ -145,7 +147,7 @@ void PartitionManager::add(TopicIdPartition const& id, std::string const& topic,
   placed_[id] = opening.directory;
   ++partition_counts_[opening.directory];
   opening_.push_back(std::move(opening));
-  tell_role(*driver, partition);
+  tell_role(driver, partition, image);
 }
 
 storage::LogDirectory* PartitionManager::choose_directory(metadata::PartitionImage const& partition) {
@@ -159,17 +161,10 @@ storage::LogDirectory* PartitionManager::choose_directory(metadata::PartitionIma
   return best != nullptr ? best : directories_.front();
 }
 
-void PartitionManager::tell_role(PartitionDriver& driver, metadata::PartitionImage const& partition) {
-  if (partition.leader == options_.node_id) {
-    replication::BecomeLeader event;
-    event.epoch = partition.leader_epoch;
-    event.self = options_.node_id;
-    event.replicas = partition.replicas;
-    event.in_sync_replicas = partition.isr;
-    driver.lead(std::move(event), run_lists_.control());
-  } else {
-    driver.follow(partition.leader_epoch, partition.leader, run_lists_.control());
-  }
+void PartitionManager::tell_role(std::shared_ptr<PartitionDriver> const& driver, metadata::PartitionImage const& partition,
+                                 metadata::Image const& image) {
+  if (partition.leader == options_.node_id) replication_.lead(driver, partition, image);
+  else replication_.follow(driver, placed_.at(driver->identity().id), partition, image);
 }
 
 void PartitionManager::remove(TopicIdPartition const& id) {
@@ -181,6 +176,7 @@ void PartitionManager::remove(TopicIdPartition const& id) {
     driver = std::move(found->second);
     table_.erase(found);
   }
+  replication_.forget(id);
   auto* directory = placed_[id];
   placed_.erase(id);
   --partition_counts_[directory];
@@ -415,6 +411,7 @@ void PartitionManager::schedule_unlink(storage::LogDirectory& directory, Duratio
 void PartitionManager::stop(int64_t broker_epoch, Callback<void(Status)> done) {
   is_stopping_ = true;
   cleaner_.stop();
+  replication_.stop();
   std::set<PartitionDriver const*> unopened;
   bool const was_clean = std::ranges::all_of(directories_, [](auto const* directory) {
     auto const stop = directory->previous_stop();

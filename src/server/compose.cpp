@@ -208,6 +208,15 @@ Result<broker::LocalNodeOptions> compose_node(Configuration const& configuration
   out.partitions.producer_check_interval = from_ms(integer("producer.id.expiration.check.interval.ms"));
   out.partitions.retention_check_interval = from_ms(integer("log.retention.check.interval.ms"));
 
+  auto& replication = out.partitions.replication;
+  replication.inter_broker_listener = plan.inter_broker_listener;
+  replication.lag_max = from_ms(integer("replica.lag.time.max.ms"));
+  replication.fetch.wait_max = from_ms(integer("replica.fetch.wait.max.ms"));
+  replication.fetch.bytes_min = static_cast<int32_t>(integer("replica.fetch.min.bytes"));
+  replication.fetch.partition_bytes_max = static_cast<int32_t>(integer("replica.fetch.max.bytes"));
+  replication.fetch.response_bytes_max = static_cast<int32_t>(integer("replica.fetch.response.max.bytes"));
+  replication.fetch.backoff = from_ms(integer("replica.fetch.backoff.ms"));
+  replication.fetch.request_timeout = from_ms(integer("replica.socket.timeout.ms"));
   auto& cleaner = out.partitions.cleaner;
   cleaner.is_enabled = configuration.boolean("log.cleaner.enable");
   cleaner.backoff = from_ms(integer("log.cleaner.backoff.ms"));

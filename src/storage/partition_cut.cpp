@@ -46,7 +46,19 @@ Status PartitionLog::Body::lower_first_dirty(Offset to) {
 
 Status PartitionLog::Body::truncate_to(Offset offset) {
   MR_TRY(usable());
-  if (offset >= end()) return {};
+  if (offset >= end()) {
+    if (kind == LogKind::plain) return {};
+    // An epoch whose leader was replaced before it wrote anything leaves no trace, or its replica would be told to cut
+    // it again and again.
+    bool is_changed = false;
+    {
+      std::lock_guard state(state_mutex);
+      is_changed = epochs.truncate_from_end(end());
+      are_epochs_dirty = are_epochs_dirty || is_changed;
+    }
+    if (is_changed) mark_dirty();
+    return {};
+  }
   if (offset < segments.front()->base()) return truncate_fully_and_start_at(offset, Wall{active().touched_ms()});
   std::lock_guard lock(io_mutex);
   ++cut_count;

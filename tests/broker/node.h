@@ -72,6 +72,7 @@ class BrokerProcess final : public sim::Process {
       env_.control_reactor().post([this] { partitions_->on_directory_offline(*directory_); });
     });
     NodeConfig config;
+    config.node_id = options.node_id;
     config.cluster_id = "AAAAAAAAAAAAAAAAAAAAAQ";
     config.listeners = {{"PLAINTEXT", "localhost", 9092, "PLAINTEXT"},
                         {"CONTROLLER", "localhost", 9093, "PLAINTEXT", ListenerKind::controller}};

@@ -17,11 +17,22 @@ std::vector<BrokerId> ids(std::string const& text) {
   return out;
 }
 
-// lead EPOCH REPLICAS ISR MIN START END MARK [flush] | replicas REPLICAS ISR | rules MIN end|synced | append END |
-// sync END | start OFFSET | fetch TICKET REPLICA EPOCH OFFSET | await TICKET OFFSET | await-sync TICKET OFFSET |
-// give-up TICKET |
-// follow EPOCH LEADER END MARK | resign
-Event parse(std::string const& line) {
+// lead EPOCH REPLICAS ISR MIN START END MARK [flush] | replicas REPLICAS ISR [PARTITION-EPOCH] | brokers ID:EPOCH[!|~],...
+// (! fenced, ~ leaving) | check | answer CHANGE accepted ISR PARTITION-EPOCH | answer CHANGE refused|outdated | rules MIN end|synced | append END |
+// sync END | start OFFSET | fetch TICKET REPLICA EPOCH OFFSET [BROKER-EPOCH [START [diverging]]] | await TICKET OFFSET | await-sync TICKET OFFSET |
+// give-up TICKET | await-start TICKET OFFSET | follow EPOCH LEADER END MARK [flush|no-epochs] | cut START END |
+// marks EPOCH MARK | wait MS | resign
+std::vector<BrokerFact> facts(std::string const& text) {
+  std::vector<BrokerFact> out;
+  std::stringstream in(text);
+  for (std::string one; std::getline(in, one, ',');) {
+    auto const colon = one.find(':');
+    out.push_back({BrokerId(std::stoi(one)), std::stoll(one.substr(colon + 1)), one.back() != '!', one.back() == '~'});
+  }
+  return out;
+}
+
+Event parse(std::string const& line, PartitionMachine const& machine) {
   std::stringstream in(line);
   std::string verb, a, b, flush;
   in >> verb;
@@ -49,9 +60,35 @@ Event parse(std::string const& line) {
     event.leader = BrokerId(static_cast<int32_t>(number()));
     event.end_offset = offset();
     event.high_watermark = offset();
+    while (in >> flush) {
+      if (flush == "flush") event.counts_at = LeaderCountsAt::synced;
+      if (flush == "no-epochs") event.has_epochs = false;
+    }
     return event;
   }
-  if (verb == "replicas") { in >> a >> b; return ReplicasChanged{ids(a), ids(b)}; }
+  if (verb == "replicas") {
+    in >> a >> b;
+    auto partition_epoch = machine.partition_epoch() + 1;
+    in >> partition_epoch;
+    return ReplicasChanged{partition_epoch, ids(a), ids(b)};
+  }
+  if (verb == "brokers") { in >> a; return BrokersChanged{facts(a)}; }
+  if (verb == "check") return CheckInSync{};
+  if (verb == "answer") {
+    IsrAnswered event;
+    event.change = static_cast<uint64_t>(number());
+    in >> a;
+    event.verdict = a == "accepted" ? IsrVerdict::accepted : a == "refused" ? IsrVerdict::refused : IsrVerdict::outdated;
+    if (in >> b) event.in_sync_replicas = ids(b);
+    event.partition_epoch = static_cast<int32_t>(number());
+    return event;
+  }
+  if (verb == "cut") { auto const start = offset(); return Truncated{start, offset()}; }
+  if (verb == "marks") { auto const at = epoch(); return LeaderMarks{at, offset()}; }
+  if (verb == "await-start") {
+    auto const ticket = static_cast<Ticket>(number());
+    return AwaitLogStart{ticket, offset()};
+  }
   if (verb == "rules") {
     auto const minimum = static_cast<int32_t>(number());
     in >> a;
@@ -64,7 +101,11 @@ Event parse(std::string const& line) {
     auto const ticket = static_cast<Ticket>(number());
     auto const replica = BrokerId(static_cast<int32_t>(number()));
     auto const at_epoch = epoch();
-    return FollowerFetched{ticket, replica, at_epoch, offset()};
+    FollowerFetched event{ticket, replica, at_epoch, offset()};
+    if (int64_t n = 0; in >> n) event.broker_epoch = n;
+    if (int64_t n = 0; in >> n) event.log_start_offset = Offset(n);
+    event.is_diverging = static_cast<bool>(in >> a) && a == "diverging";
+    return event;
   }
   if (verb == "await") {
     auto const ticket = static_cast<Ticket>(number());
@@ -81,10 +122,16 @@ Event parse(std::string const& line) {
 
 std::string step(PartitionMachine& machine, std::string const& line, Mono now) {
   Effects out;
-  machine.on_event(parse(line), now, out);
+  machine.on_event(parse(line, machine), now, out);
   std::string text;
   for (auto const& reply : out.replies) text += fmt::format("reply #{} {}; ", reply.ticket, name(reply.outcome));
-  for (auto const id : out.caught_up) text += fmt::format("caught-up {}; ", id);
+  if (out.isr_change) {
+    auto const& change = *out.isr_change;
+    text += fmt::format("ask #{} at {}/{}", change.id, change.leader_epoch, change.partition_epoch);
+    for (auto const& member : change.members) text += fmt::format(" {}@{}", member.id, member.broker_epoch);
+    text += "; ";
+  }
+  if (out.truncate_to) text += fmt::format("cut to {}; ", *out.truncate_to);
   if (out.mark_moved) text += "mark moved; ";
   return text + machine.text();
 }
@@ -93,6 +140,10 @@ void tell(std::vector<std::pair<std::string, std::string>> const& story) {
   PartitionMachine machine;
   Mono now{1s};
   for (auto const& [event, expected] : story) {
+    if (event.starts_with("wait ")) {
+      now = now + from_ms(std::stoll(event.substr(5)));
+      continue;
+    }
     EXPECT_EQ(step(machine, event, now), expected) << "after: " << event;
     now = now + 1ms;
   }
@@ -120,7 +171,7 @@ TEST(PartitionMachine, mark_waits_for_the_slowest_in_sync_replica) {
          "reply #9 done; reply #1 done; reply #3 done; mark moved; leader epoch 1 start 0 mark 5 end 7 2:5 3?:-1 waiting "
          "#2>7"},
         {"fetch 9 3 1 6",
-         "reply #9 done; caught-up 3; leader epoch 1 start 0 mark 5 end 7 2:5 3?:6 waiting #2>7"},
+         "reply #9 done; leader epoch 1 start 0 mark 5 end 7 2:5 3?:6 waiting #2>7"},
         {"replicas 1,2,3 1,2,3", "leader epoch 1 start 0 mark 5 end 7 2:5 3:6 waiting #2>7"},
         {"fetch 9 2 1 7", "reply #9 done; mark moved; leader epoch 1 start 0 mark 6 end 7 2:7 3:6 waiting #2>7"},
         {"replicas 1,2,3 1,2", "reply #2 done; mark moved; leader epoch 1 start 0 mark 7 end 7 2:7 3?:6"}});
@@ -175,7 +226,7 @@ TEST(PartitionMachine, min_in_sync_holds_the_mark) {
         {"append 2", "leader epoch 1 start 0 mark 0 end 2 2:-1"},
         {"await 1 2", "leader epoch 1 start 0 mark 0 end 2 2:-1 waiting #1>2"},
         {"replicas 1,2 1", "leader epoch 1 start 0 mark 0 end 2 2?:-1 waiting #1>2"},
-        {"fetch 9 2 1 2", "reply #9 done; caught-up 2; leader epoch 1 start 0 mark 0 end 2 2?:2 waiting #1>2"},
+        {"fetch 9 2 1 2", "reply #9 done; leader epoch 1 start 0 mark 0 end 2 2?:2 waiting #1>2"},
         {"give-up 1", "reply #1 timed_out; leader epoch 1 start 0 mark 0 end 2 2?:2"},
         {"replicas 1,2 1,2", "mark moved; leader epoch 1 start 0 mark 2 end 2 2:2"}});
   // Fewer replicas than the rule asks for: all of them are enough.
@@ -194,6 +245,123 @@ TEST(PartitionMachine, a_write_for_all_replicas_needs_enough_of_them) {
   EXPECT_EQ(machine.check_epoch(kNoLeaderEpoch), Outcome::done);
   step(machine, "resign", Mono{});
   EXPECT_EQ(machine.check_epoch(kNoLeaderEpoch), Outcome::not_leader);
+}
+
+// What makes an ISR grow: the mark and the epoch's start reached, under the broker epoch that is registered. From the
+// question on the larger set counts.
+TEST(PartitionMachine, in_sync_set_grows_by_who_has_all_that_was_committed) {
+  tell({{"lead 4 1,2,3 1,2 1 0 10 6", "mark moved; leader epoch 4 start 0 mark 6 end 10 2:-1 3?:-1"},
+        {"brokers 2:20,3:30", "leader epoch 4 start 0 mark 6 end 10 2:-1 3?:-1"},
+        // At the mark, but what earlier leaders committed may reach up to the epoch's start.
+        {"fetch 9 3 4 7 30", "reply #9 done; leader epoch 4 start 0 mark 6 end 10 2:-1 3?:7"},
+        // Of an earlier life: it may have lost since what it says it has.
+        {"fetch 9 3 4 10 29", "reply #9 stale_broker_epoch; leader epoch 4 start 0 mark 6 end 10 2:-1 3?:7"},
+        {"brokers 2:20,3:31", "leader epoch 4 start 0 mark 6 end 10 2:-1 3?:7"},
+        {"fetch 9 3 4 10 31", "reply #9 done; ask #1 at 4/0 1@-1 2@-1 3@31; leader epoch 4 start 0 mark 6 end 10 2:-1 3+:10 changing"},
+        {"append 12", "leader epoch 4 start 0 mark 6 end 12 2:-1 3+:10 changing"},
+        {"fetch 9 2 4 12 20", "reply #9 done; mark moved; leader epoch 4 start 0 mark 10 end 12 2:12 3+:10 changing"},
+        // Nobody knows what the controller did; the metadata will tell.
+        {"answer 1 outdated", "leader epoch 4 start 0 mark 10 end 12 2:12 3+:10 changing"},
+        {"replicas 1,2,3 1,2,3 5", "leader epoch 4 start 0 mark 10 end 12 2:12 3:10"},
+        {"replicas 1,2,3 1 5", "leader epoch 4 start 0 mark 10 end 12 2:12 3:10"},
+        {"answer 1 accepted 1 9", "leader epoch 4 start 0 mark 10 end 12 2:12 3:10"}});
+}
+
+TEST(PartitionMachine, who_is_fenced_or_leaving_does_not_join) {
+  tell({{"lead 1 1,2 1 1 0 0 0", "leader epoch 1 start 0 mark 0 end 0 2?:-1"},
+        {"brokers 2:20!", "leader epoch 1 start 0 mark 0 end 0 2?:-1"},
+        {"fetch 9 2 1 0 20", "reply #9 done; leader epoch 1 start 0 mark 0 end 0 2?:0"},
+        {"append 2", "mark moved; leader epoch 1 start 0 mark 2 end 2 2?:0"},
+        {"brokers 2:20~", "leader epoch 1 start 0 mark 2 end 2 2?:0"},
+        {"fetch 9 2 1 2 20", "reply #9 done; leader epoch 1 start 0 mark 2 end 2 2?:2"},
+        {"brokers 2:20", "leader epoch 1 start 0 mark 2 end 2 2?:2"},
+        // One that is about to join is waited for.
+        {"append 3", "leader epoch 1 start 0 mark 2 end 3 2?:2"},
+        {"fetch 9 2 1 3 20", "reply #9 done; ask #1 at 1/0 1@-1 2@20; mark moved; leader epoch 1 start 0 mark 3 end 3 2+:3 changing"},
+        {"answer 1 refused", "leader epoch 1 start 0 mark 3 end 3 2?:3"},
+        {"fetch 9 2 1 3 20", "reply #9 done; leader epoch 1 start 0 mark 3 end 3 2?:3"},
+        {"wait 500", ""},
+        {"fetch 9 2 1 3 20", "reply #9 done; ask #2 at 1/0 1@-1 2@20; leader epoch 1 start 0 mark 3 end 3 2+:3 changing"},
+        {"answer 2 accepted 1,2 1", "leader epoch 1 start 0 mark 3 end 3 2:3"}});
+}
+
+TEST(PartitionMachine, in_sync_set_shrinks_by_who_lags_too_long) {
+  tell({{"lead 1 1,2,3 1,2,3 2 0 0 0", "leader epoch 1 start 0 mark 0 end 0 2:-1 3:-1"},
+        {"fetch 9 2 1 0", "reply #9 done; leader epoch 1 start 0 mark 0 end 0 2:0 3:-1"},
+        {"append 4", "leader epoch 1 start 0 mark 0 end 4 2:0 3:-1"},
+        {"fetch 9 2 1 4", "reply #9 done; leader epoch 1 start 0 mark 0 end 4 2:4 3:-1"},
+        {"check", "leader epoch 1 start 0 mark 0 end 4 2:4 3:-1"},
+        {"await 1 4", "leader epoch 1 start 0 mark 0 end 4 2:4 3:-1 waiting #1>4"},
+        {"wait 30001", ""},
+        {"check", "ask #1 at 1/0 1@-1 2@-1; leader epoch 1 start 0 mark 0 end 4 2:4 3:-1 changing waiting #1>4"},
+        // The larger set counts until the answer.
+        {"fetch 9 2 1 4", "reply #9 done; leader epoch 1 start 0 mark 0 end 4 2:4 3:-1 changing waiting #1>4"},
+        {"check", "leader epoch 1 start 0 mark 0 end 4 2:4 3:-1 changing waiting #1>4"},
+        {"answer 1 accepted 1,2 1", "reply #1 done; mark moved; leader epoch 1 start 0 mark 4 end 4 2:4 3?:-1"},
+        // Who follows as fast as the leader writes is never far behind, even if it never is at the end.
+        {"append 6", "leader epoch 1 start 0 mark 4 end 6 2:4 3?:-1"},
+        {"fetch 9 2 1 5", "reply #9 done; mark moved; leader epoch 1 start 0 mark 5 end 6 2:5 3?:-1"},
+        {"append 9", "leader epoch 1 start 0 mark 5 end 9 2:5 3?:-1"},
+        {"wait 29000", ""},
+        {"fetch 9 2 1 6", "reply #9 done; mark moved; leader epoch 1 start 0 mark 6 end 9 2:6 3?:-1"},
+        {"wait 900", ""},
+        {"check", "leader epoch 1 start 0 mark 6 end 9 2:6 3?:-1"}});
+}
+
+TEST(PartitionMachine, enough_replicas_are_asked_for_again_after_the_append) {
+  tell({{"lead 1 1,2,3 1,2,3 2 0 0 0", "leader epoch 1 start 0 mark 0 end 0 2:-1 3:-1"},
+        {"append 2", "leader epoch 1 start 0 mark 0 end 2 2:-1 3:-1"},
+        {"fetch 9 2 1 2", "reply #9 done; leader epoch 1 start 0 mark 0 end 2 2:2 3:-1"},
+        {"fetch 9 3 1 2", "reply #9 done; mark moved; leader epoch 1 start 0 mark 2 end 2 2:2 3:2"},
+        {"replicas 1,2,3 1", "leader epoch 1 start 0 mark 2 end 2 2?:2 3?:2"},
+        // A duplicate of what is committed, while too few are in sync.
+        {"await 1 2", "reply #1 not_enough_replicas_after_append; leader epoch 1 start 0 mark 2 end 2 2?:2 3?:2"}});
+}
+
+TEST(PartitionMachine, a_diverging_fetch_counts_for_nothing) {
+  tell({{"lead 3 1,2 1,2 1 0 5 2", "mark moved; leader epoch 3 start 0 mark 2 end 5 2:-1"},
+        {"fetch 9 2 3 5 -1 0 diverging", "reply #9 done; leader epoch 3 start 0 mark 2 end 5 2:-1"},
+        {"fetch 9 2 3 3", "reply #9 done; mark moved; leader epoch 3 start 0 mark 3 end 5 2:3"}});
+}
+
+TEST(PartitionMachine, a_follower_takes_what_its_leader_sends_under_this_epoch) {
+  tell({{"follow 3 2 8 4", "mark moved; follower epoch 3 start 0 mark 4 end 8"},
+        {"append 10", "follower epoch 3 start 0 mark 4 end 10"},
+        {"marks 2 9", "follower epoch 3 start 0 mark 4 end 10"},
+        {"marks 3 12", "mark moved; follower epoch 3 start 0 mark 10 end 10"},
+        {"marks 3 9", "follower epoch 3 start 0 mark 10 end 10"},
+        {"start 6", "follower epoch 3 start 6 mark 10 end 10"},
+        // After an unclean election what was thought committed may go.
+        {"cut 6 7", "mark moved; follower epoch 3 start 6 mark 7 end 7"},
+        {"cut 20 20", "mark moved; follower epoch 3 start 20 mark 20 end 20"},
+        {"follow 4 -1 20 20 no-epochs", "mark moved; follower epoch 4 start 0 mark 20 end 20"},
+        // A log without epochs keeps what is committed.
+        {"follow 5 2 25 20 no-epochs", "cut to 20; mark moved; follower epoch 5 start 0 mark 20 end 25"}});
+  PartitionMachine machine;
+  step(machine, "follow 3 2 8 4 flush", Mono{});
+  EXPECT_TRUE(machine.may_apply(LeaderEpoch(3), Offset(8)));
+  EXPECT_FALSE(machine.may_apply(LeaderEpoch(2), Offset(8)));
+  EXPECT_FALSE(machine.may_apply(LeaderEpoch(3), Offset(7)));
+  EXPECT_FALSE(machine.may_fetch());
+  step(machine, "sync 8", Mono{});
+  EXPECT_TRUE(machine.may_fetch());
+  // Both know epoch 2; the leader does not, and the follower does not.
+  EXPECT_EQ(machine.truncation_point({LeaderEpoch(2), Offset(6)}, {LeaderEpoch(2), Offset(7)}), Offset(6));
+  EXPECT_EQ(machine.truncation_point({LeaderEpoch(2), Offset(9)}, {LeaderEpoch(2), Offset(5)}), Offset(5));
+  EXPECT_EQ(machine.truncation_point({LeaderEpoch(2), Offset(6)}, {LeaderEpoch(1), Offset(4)}), Offset(4));
+  EXPECT_EQ(machine.truncation_point({LeaderEpoch(2), Offset(6)}, {kNoLeaderEpoch, Offset(-1)}), Offset(6));
+}
+
+TEST(PartitionMachine, deleted_records_are_gone_everywhere_before_it_is_said) {
+  tell({{"lead 1 1,2,3 1,2 1 0 8 8", "mark moved; leader epoch 1 start 0 mark 8 end 8 2:-1 3?:-1"},
+        {"brokers 2:20,3:30!", "leader epoch 1 start 0 mark 8 end 8 2:-1 3?:-1"},
+        {"start 5", "leader epoch 1 start 5 mark 8 end 8 2:-1 3?:-1"},
+        {"await-start 1 5", "leader epoch 1 start 5 mark 8 end 8 2:-1 3?:-1 waiting for start #1>5"},
+        {"fetch 9 2 1 8 20 4", "reply #9 done; leader epoch 1 start 5 mark 8 end 8 2:8 3?:-1 waiting for start #1>5"},
+        {"fetch 9 2 1 8 20 5", "reply #9 done; reply #1 done; leader epoch 1 start 5 mark 8 end 8 2:8 3?:-1"},
+        {"start 6", "leader epoch 1 start 6 mark 8 end 8 2:8 3?:-1"},
+        {"await-start 2 6", "leader epoch 1 start 6 mark 8 end 8 2:8 3?:-1 waiting for start #2>6"},
+        {"brokers 2:20!,3:30!", "reply #2 done; leader epoch 1 start 6 mark 8 end 8 2:8 3?:-1"}});
 }
 
 }  // namespace millrace::replication

@@ -28,6 +28,7 @@ struct FetchItem {
   LeaderEpoch current_leader_epoch{-1};
   Offset offset;
   LeaderEpoch last_fetched_epoch{-1};
+  Offset log_start{-1};  // of a follower's own log
   int32_t bytes_max = 0;
 };
 

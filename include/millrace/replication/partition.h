@@ -1,10 +1,14 @@
 // One replica's part in one partition, as a pure machine: who has what, which offset is committed, whose reply waits
 // for it. It decides; a driver appends, syncs, sends and feeds completions back as events.
 //
-// Rules kept here (RELIABILITY 2.6): the high watermark moves only by replicas that acknowledged this epoch, only up
-// to what every member of the maximal ISR has, and only while the ISR has min.insync members. It never moves back
-// within an epoch. In flush mode the leader counts itself at its synced end. Replies that wait for an offset leave when
-// the mark has passed it, or with the reason why it never will.
+// Rules kept here. A leader: the high watermark moves only by replicas that acknowledged this epoch, only up to what
+// every member of the maximal ISR has, and only while the ISR has min.insync members; it never moves back within an
+// epoch. While the controller has not answered an ISR change, the larger of the two sets counts. The ISR grows only by
+// replicas that reached the mark and this epoch's start, under the broker epoch that they fetched with. In flush mode
+// the leader counts itself at its synced end. Replies that wait for an offset leave when the mark has passed it, or
+// with the reason why it never will.
+// A follower: what it fetched counts only under the epoch and from the offset that it asked with; it cuts its log where
+// the epochs part from the leader's, never at its mark.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -32,18 +36,37 @@ enum class Outcome : uint8_t {
   timed_out,
   storage_failed,
   not_a_replica,
+  stale_broker_epoch,              // of a follower that has registered again since
 };
 std::string_view name(Outcome outcome);
 
 enum class Role : uint8_t { none, leader, follower };
 
-// Does the leader count itself at what it has appended, or only at what it has synced?
+// Does the leader count itself at what it has appended, or only at what it has synced? A follower tells the leader what it
+// has by its next Fetch, so where the leader counts what is synced, a follower fetches again only after its own sync.
 enum class LeaderCountsAt : uint8_t { end, synced };
+
+// What the cluster knows of a broker.
+struct BrokerFact {
+  BrokerId id;
+  int64_t epoch = -1;
+  bool is_alive = false;    // registered and not fenced
+  bool is_leaving = false;  // in controlled shutdown
+};
+
+// Where an epoch ends in some log: the largest epoch at or below the one that was asked for, and the offset past its
+// last record; {-1, -1}: unknown.
+struct EpochEnd {
+  LeaderEpoch epoch = kNoLeaderEpoch;
+  Offset end{-1};
+  friend bool operator==(EpochEnd const&, EpochEnd const&) = default;
+};
 
 // ---- Events
 
 struct BecomeLeader {
   LeaderEpoch epoch;
+  int32_t partition_epoch = 0;
   BrokerId self;
   std::vector<BrokerId> replicas;
   std::vector<BrokerId> in_sync_replicas;
@@ -53,18 +76,43 @@ struct BecomeLeader {
   Offset end_offset;
   Offset synced_offset;   // what is surely on the disk
   Offset high_watermark;  // from the checkpoint; taken into [log_start, end]
+  Duration lag_max = std::chrono::seconds(30);  // replica.lag.time.max.ms
+  std::vector<BrokerFact> brokers;              // of the replicas
 };
 struct BecomeFollower {
   LeaderEpoch epoch;
-  BrokerId leader;
+  BrokerId leader;  // none: nobody leads at the moment
+  LeaderCountsAt counts_at = LeaderCountsAt::end;
   Offset log_start_offset;
   Offset end_offset;
+  Offset synced_offset;
   Offset high_watermark;
+  bool has_epochs = true;  // the log knows the epoch of its last record
 };
-// The same leader in the same epoch, other followers: assignment or ISR as the metadata log has them now.
+// The same leader in the same epoch, other followers: assignment or ISR as the metadata log has them now. It settles
+// an ISR change that is under way.
 struct ReplicasChanged {
+  int32_t partition_epoch = 0;  // one that is not newer changes nothing
   std::vector<BrokerId> replicas;
   std::vector<BrokerId> in_sync_replicas;
+};
+// Brokers of the replicas were fenced, unfenced or registered again.
+struct BrokersChanged {
+  std::vector<BrokerFact> brokers;
+};
+// Now and then, for a leader: who lags for too long leaves the ISR.
+struct CheckInSync {};
+// What became of an ISR change.
+enum class IsrVerdict : uint8_t {
+  accepted,
+  refused,   // surely not applied, and what this leader knows is current
+  outdated,  // not applied as asked; the metadata log will tell
+};
+struct IsrAnswered {
+  uint64_t change{};
+  IsrVerdict verdict{};
+  int32_t partition_epoch{};              // accepted: the new one
+  std::vector<BrokerId> in_sync_replicas;  // accepted: the new ones
 };
 struct RulesChanged {
   int32_t min_in_sync{1};
@@ -85,6 +133,19 @@ struct FollowerFetched {
   BrokerId replica;
   LeaderEpoch leader_epoch;  // that the follower believes in; -1: an old one that does not say
   Offset offset;
+  int64_t broker_epoch = -1;      // that it fetches under; -1: an old one that does not say
+  Offset log_start_offset{0};     // of its own log
+  bool is_diverging = false;      // its last epoch ends elsewhere in this log: it is told so, and nothing counts
+};
+// A follower's log was cut: this is what is left.
+struct Truncated {
+  Offset log_start_offset;
+  Offset end_offset;
+};
+// The marks in the answer to this replica's Fetch, once what came with them has been appended.
+struct LeaderMarks {
+  LeaderEpoch leader_epoch;  // that the Fetch was sent under
+  Offset high_watermark;
 };
 // Reply to `ticket` once everything below `after_offset` is committed. Given after its append completed, or for a
 // duplicate at any time.
@@ -98,6 +159,11 @@ struct AwaitSynced {
   Ticket ticket{};
   Offset after_offset;
 };
+// Reply to `ticket` once the log of every live replica starts at or past `offset`.
+struct AwaitLogStart {
+  Ticket ticket{};
+  Offset offset;
+};
 // The deadline of a ticket has passed, or its owner is gone.
 struct GiveUp {
   Ticket ticket{};
@@ -107,8 +173,9 @@ struct Resign {
   Outcome why = Outcome::not_leader;
 };
 
-using Event = std::variant<BecomeLeader, BecomeFollower, ReplicasChanged, RulesChanged, Appended, Synced, LogStartMoved,
-                           FollowerFetched, AwaitCommitted, AwaitSynced, GiveUp, Resign>;
+using Event = std::variant<BecomeLeader, BecomeFollower, ReplicasChanged, BrokersChanged, CheckInSync, IsrAnswered,
+                           RulesChanged, Appended, Synced, LogStartMoved, FollowerFetched, Truncated, LeaderMarks,
+                           AwaitCommitted, AwaitSynced, AwaitLogStart, GiveUp, Resign>;
 
 // ---- Effects
 
@@ -118,17 +185,31 @@ struct Reply {
   friend bool operator==(Reply const&, Reply const&) = default;
 };
 
+// Ask the controller for another ISR. At most one is under way; IsrAnswered or newer metadata ends it.
+struct IsrChange {
+  struct Member {
+    BrokerId id;
+    int64_t broker_epoch = -1;  // that it fetched under; -1: not told, or the leader itself
+  };
+  uint64_t id{};
+  LeaderEpoch leader_epoch{-1};
+  int32_t partition_epoch{};
+  std::vector<Member> members;  // the leader first
+  bool is_shrink = false;
+};
+
 // What an event caused, in order. The driver clears and reuses it.
 struct Effects {
   std::vector<Reply> replies;
   bool mark_moved = false;
-  // A follower outside the ISR has caught up: the leader should ask the controller to take it in.
-  std::vector<BrokerId> caught_up;
+  std::optional<IsrChange> isr_change;
+  std::optional<Offset> truncate_to;  // before anything is fetched
 
   void clear() {
     replies.clear();
     mark_moved = false;
-    caught_up.clear();
+    isr_change.reset();
+    truncate_to.reset();
   }
 };
 
@@ -145,6 +226,14 @@ class PartitionMachine {
   Outcome may_append(bool wants_all_replicas) const;
   // What a request that names its leader epoch (-1: does not) is answered when it is not done.
   Outcome check_epoch(LeaderEpoch request_epoch) const;
+  // May a follower act on an answer to what it asked under `epoch` from `asked` on? What came meanwhile, a new epoch or
+  // a cut, makes it void.
+  bool may_apply(LeaderEpoch epoch, Offset asked) const;
+  // May a follower send its next Fetch, which promises what the log holds?
+  bool may_fetch() const;
+  // Where a follower cuts its log when the leader says that the epoch of its last record ends at `leaders` there; `own`
+  // is the same epoch's end in this log. Below the log's start: nothing of it is the leader's.
+  Offset truncation_point(EpochEnd leaders, EpochEnd own) const;
 
   Role role() const { return role_; }
   LeaderEpoch epoch() const { return epoch_; }
@@ -153,7 +242,16 @@ class PartitionMachine {
   Offset end_offset() const { return end_offset_; }
   Offset synced_offset() const { return synced_offset_; }
   Offset high_watermark() const { return high_watermark_; }
+  Offset epoch_start() const { return epoch_start_; }  // of a leader: where its epoch begins
+  int32_t partition_epoch() const { return partition_epoch_; }
   bool is_under_min_in_sync() const;
+  bool is_isr_change_under_way() const { return change_under_way_ != 0; }
+  // Of a leader.
+  int32_t replica_count() const { return static_cast<int32_t>(followers_.size()) + 1; }
+  int32_t in_sync_count() const { return in_sync_count_; }
+  int64_t lag_max() const;  // records that the slowest live follower has not
+  // The smallest log start of the replicas that live; -1: one has not fetched yet.
+  Offset low_watermark() const;
   size_t waiting_count() const { return waiting_.size(); }
   bool is_sync_awaited() const { return !waiting_for_sync_.empty(); }
   bool is_replica(BrokerId broker) const;
@@ -165,11 +263,15 @@ class PartitionMachine {
  private:
   struct Follower {
     BrokerId id;
-    Offset end_offset{-1};       // -1: not heard of in this epoch
-    Mono caught_up_at{};
-    bool is_in_sync = false;
+    Offset end_offset{-1};             // -1: not heard of in this epoch
+    Offset log_start_offset{-1};       // likewise
+    std::optional<Mono> caught_up_at;  // none: never in this epoch
+    bool is_in_sync = false;           // as the controller has it
+    bool is_joining = false;           // it counts already, but the controller has not said so
     Mono fetched_at{};
     Offset leader_end_at_fetch{0};
+    std::optional<int64_t> broker_epoch;  // that it last fetched under
+    BrokerFact broker;
   };
   struct Waiting {
     Offset after_offset;
@@ -179,6 +281,12 @@ class PartitionMachine {
   void on(BecomeLeader const& event, Mono now, Effects& out);
   void on(BecomeFollower const& event, Mono now, Effects& out);
   void on(ReplicasChanged const& event, Mono now, Effects& out);
+  void on(BrokersChanged const& event, Mono now, Effects& out);
+  void on(CheckInSync const& event, Mono now, Effects& out);
+  void on(IsrAnswered const& event, Mono now, Effects& out);
+  void on(Truncated const& event, Mono now, Effects& out);
+  void on(LeaderMarks const& event, Mono now, Effects& out);
+  void on(AwaitLogStart const& event, Mono now, Effects& out);
   void on(RulesChanged const& event, Mono now, Effects& out);
   void on(Appended const& event, Mono now, Effects& out) { on_appended(event, now, out); }
   void on(Synced const& event, Mono now, Effects& out);
@@ -191,10 +299,18 @@ class PartitionMachine {
 
   static void insert(Fifo<Waiting>& list, Offset after_offset, Ticket ticket);
   void set_followers(std::vector<BrokerId> const& replicas, std::vector<BrokerId> const& in_sync);
+  void set_brokers(std::vector<BrokerFact> const& brokers);
+  void set_rules(int32_t min_in_sync, LeaderCountsAt counts_at);
   int32_t effective_min_in_sync() const;
   Offset own_offset() const { return counts_at_ == LeaderCountsAt::synced ? synced_offset_ : end_offset_; }
-  void maybe_advance(Effects& out);
+  bool is_caught_up(Follower const& follower, Mono now) const;
+  bool may_join(Follower const& follower) const;
+  bool has_joined_log(Follower const& follower) const;
+  void maybe_expand(Follower& follower, Mono now, Effects& out);
+  void ask(IsrChange change, Effects& out);
+  void maybe_advance(Mono now, Effects& out);
   void release(Effects& out);
+  void release_log_start(Effects& out);
   void release_synced(Effects& out);
   void refuse_all(Outcome why, Effects& out);
 
@@ -206,6 +322,13 @@ class PartitionMachine {
   LeaderCountsAt counts_at_ = LeaderCountsAt::end;
   int32_t min_in_sync_ = 1;
   int32_t in_sync_count_ = 0;  // with the leader
+  int32_t joining_count_ = 0;
+  int32_t partition_epoch_ = -1;
+  Duration lag_max_{};
+  Offset epoch_start_{0};
+  uint64_t change_under_way_ = 0;  // 0: none
+  uint64_t changes_ = 0;
+  std::optional<Mono> may_ask_at_;  // after a refusal: not earlier
   Offset log_start_offset_{0};
   Offset end_offset_{0};
   Offset synced_offset_{0};
@@ -213,6 +336,7 @@ class PartitionMachine {
   std::vector<Follower> followers_;  // without the leader; a handful
   Fifo<Waiting> waiting_;            // for the mark; by after_offset, then by arrival
   Fifo<Waiting> waiting_for_sync_;   // likewise
+  Fifo<Waiting> waiting_for_start_;  // for the low watermark; likewise
 };
 
 }  // namespace millrace::replication

@@ -3,6 +3,8 @@
 #pragma once
 #include <atomic>
 #include <cstdint>
+#include <limits>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -10,6 +12,7 @@
 
 #include "millrace/base/fifo.h"
 #include "millrace/base/ids.h"
+#include "millrace/bytes/shared_bytes.h"
 #include "millrace/protocol/errors.h"
 #include "millrace/replication/partition.h"
 #include "millrace/runtime/driver.h"
@@ -57,6 +60,60 @@ struct AppendRequest {
   storage::ClaimOrigin origin = storage::ClaimOrigin::client;
 };
 
+// A Fetch that another replica has sent.
+struct ReplicaFetch {
+  BrokerId replica;
+  int64_t broker_epoch = -1;  // -1: it does not say
+  LeaderEpoch leader_epoch{-1};
+  Offset offset;
+  LeaderEpoch last_fetched_epoch{-1};
+  Offset log_start{-1};
+};
+
+// Where this replica, a follower, goes on fetching.
+struct FetchPosition {
+  LeaderEpoch leader_epoch;
+  Offset offset;
+  LeaderEpoch last_epoch;  // of the record before it
+  Offset log_start;
+  friend bool operator==(FetchPosition const&, FetchPosition const&) = default;
+};
+
+// What the leader answered to this replica's Fetch at `asked`.
+struct FetchedPart {
+  FetchPosition asked;
+  Offset high_watermark;
+  Offset log_start;
+  std::optional<replication::EpochEnd> diverging;
+  SharedBytes records;  // whole batches, perhaps with a piece of another behind them
+};
+
+struct FollowAnswer {
+  enum class What : uint8_t {
+    fetch,  // go on from `next`
+    retry,  // from `next`, after a while: something is wrong
+    leave,  // this replica follows nobody in the epoch that was asked about
+  };
+  What what = What::leave;
+  FetchPosition next;
+};
+using FollowDone = Callback<void(FollowAnswer)>;
+
+// Where a leader's wish for another ISR goes. Called by whichever thread runs the partition's driver.
+class IsrChangeSink {
+ public:
+  virtual ~IsrChangeSink() = default;
+  virtual void change_isr(std::shared_ptr<class PartitionDriver> partition, replication::IsrChange change) = 0;
+};
+
+// How a partition does as its leader sees it, for figures.
+struct ReplicationFigures {
+  int32_t replicas = 0;  // 0: not a leader
+  int32_t in_sync = 0;
+  bool is_under_min_in_sync = false;
+  int64_t lag_max = 0;  // records that the slowest live follower has not
+};
+
 // What does not change while the log is open.
 struct PartitionIdentity {
   TopicIdPartition id;
@@ -71,6 +128,8 @@ class PartitionDriver final : public Driver {
   static constexpr int64_t kGatheredBytesMax = 16LL << 20;    // one write
   static constexpr int64_t kRunAtOnceBytes = 256LL << 10;     // more than this does not wait for the turn's end
   static constexpr size_t kBatchEndsMax = 4096;               // remembered between mark and end
+
+  static constexpr size_t kDeletionsWaitingMax = 1024;        // record deletions that wait for other replicas
 
   PartitionDriver(env::Env& env, PartitionIdentity identity, TopicConfigPtr config);
   ~PartitionDriver() override;
@@ -90,6 +149,9 @@ class PartitionDriver final : public Driver {
   storage::LogMark read_limit(ReadLimit limit, storage::Marks const& marks);
   // What a request that names a leader epoch (-1: none) is answered when it is not served.
   ErrorCode check_leader(LeaderEpoch request_epoch) const;
+  // The same for a consumer that may read from a follower.
+  ErrorCode check_replica(LeaderEpoch request_epoch) const;
+  ReplicationFigures replication_figures() const;
   // *blocks* As PartitionLog::append_time_ms.
   std::optional<int64_t> append_time_ms(Offset offset) const {
     return status() == PartitionStatus::opening ? std::nullopt : log_->append_time_ms(offset);
@@ -112,9 +174,9 @@ class PartitionDriver final : public Driver {
   void append(AppendRequest request, RunList& here);
   // Answers a part that still waits for its mark with request_timed_out.
   void give_up(std::shared_ptr<AppendSink> sink, uint32_t index, RunList& here);
-  void follower_fetched(BrokerId replica, LeaderEpoch epoch, Offset offset, Callback<void(replication::Outcome)> done,
-                        RunList& here);
-  // Raises the log start to `before` (-1: the high watermark); answers the new log start.
+  void follower_fetched(ReplicaFetch const& fetch, Callback<void(replication::Outcome)> done, RunList& here);
+  // Raises the log start to `before` (-1: the high watermark); answers the smallest log start of the live replicas once
+  // that is not below it.
   void delete_records(Offset before, Callback<void(ErrorCode, Offset)> done, RunList& here);
   // The producers that the log knows, by id; `done` runs where the driver does.
   using Producers = std::vector<std::pair<ProducerId, storage::ProducerEntry>>;
@@ -122,11 +184,25 @@ class PartitionDriver final : public Driver {
   // Runs once the status is no longer `opening`: at once, or posted to `reactor`.
   void when_open(env::Reactor& reactor, Task task);
 
+  // ---- By the fetcher of this replica, which follows; one question at a time. `done` runs where the driver does.
+
+  // Where to begin in that epoch, once the log is open and cut as it must be.
+  void begin_following(LeaderEpoch epoch, FollowDone done, RunList& here);
+  // Appends or truncates. Where acknowledgements wait for a sync, so does the answer.
+  void fetched(FetchedPart part, FollowDone done, RunList& here);
+  // The leader has not what was asked for; its log holds `leader_start` up to `leader_end`.
+  void fetched_out_of_range(FetchPosition asked, Offset leader_start, Offset leader_end, FollowDone done, RunList& here);
+
   // ---- By the partition manager
 
+  // Before anything else; outlives the driver's work.
+  void set_isr_changes(IsrChangeSink* sink) { isr_changes_ = sink; }
+  void check_in_sync(RunList& here);
+  void brokers_changed(std::vector<replication::BrokerFact> brokers, RunList& here);
+  void isr_answered(replication::IsrAnswered answer, RunList& here);
   void open(std::shared_ptr<storage::PartitionLog> log, RunList& here);
   void lead(replication::BecomeLeader event, RunList& here);      // offsets are filled in here
-  void follow(LeaderEpoch epoch, BrokerId leader, RunList& here);
+  void follow(replication::BecomeFollower event, RunList& here);  // likewise
   void set_config(TopicConfigPtr config, RunList& here);
   void fail(std::string reason, RunList& here);                   // the directory is offline
   void remove(Uuid suffix, Task done, RunList& here);             // deleted: the log is renamed away
@@ -172,6 +248,13 @@ class PartitionDriver final : public Driver {
     AppendAnswer answer;
   };
   static constexpr replication::Ticket kImmediateTicket = 0;
+  static constexpr replication::Ticket kFirstDeletionTicket = replication::Ticket{1} << 62;
+  struct Deletion {
+    Offset before;
+    Callback<void(ErrorCode, Offset)> done;
+    Result<storage::RetentionResult> result = Error{};
+    ErrorCode error = ErrorCode::none;
+  };
 
   // By the runner:
   void accept(AppendRequest& request, LeaderEpoch epoch, Offset& next_offset);
@@ -184,6 +267,20 @@ class PartitionDriver final : public Driver {
   void on_synced(Result<Offset> result);
   void maybe_sync();
   void sync_now();
+  // partition_follower.cpp
+  void append_fetched(FetchedPart part, FollowDone done);
+  void adopt_leader_marks(FetchedPart const& part);
+  void truncate(Offset to, Task then);
+  void start_log_at(Offset start, Task then);
+  void on_truncated();
+  void answer_follower(FollowAnswer::What what, FollowDone done);
+  void release_follower();
+  FetchPosition fetch_position() const;
+  bool is_following(LeaderEpoch epoch) const;
+  replication::LeaderCountsAt counts_at() const;
+  static ErrorCode storage_error(Error const& error);
+  void finish_deletion(std::shared_ptr<Deletion> const& deletion);
+  void publish_figures();
   void go_offline(std::string const& reason);
   void apply_config(TopicConfigPtr const& config);
   void run_log_job(Task job, Task done);
@@ -210,6 +307,9 @@ class PartitionDriver final : public Driver {
   storage::PublishedMarks marks_;
   storage::LogMark opened_at_;  // set before the status leaves `opening`
   std::atomic<int64_t> fetched_bytes_{0};
+  std::atomic<int32_t> replica_count_{0}, in_sync_count_{0};
+  std::atomic<bool> is_under_min_in_sync_{false};
+  std::atomic<int64_t> follower_lag_{0};
   mutable std::mutex published_mutex_;
   std::shared_ptr<storage::LeaderEpochs const> epochs_;
   TopicConfigPtr config_;
@@ -246,6 +346,12 @@ class PartitionDriver final : public Driver {
   bool is_sync_in_flight_ = false;
   bool is_flush_timer_armed_ = false;
   Offset synced_{0};
+  Offset sync_cut_{std::numeric_limits<int64_t>::max()};  // the lowest cut since the sync in flight began
+  LeaderEpoch published_epoch_ = kNoLeaderEpoch;
+  FollowDone follower_waits_;  // for a sync, before its next Fetch
+  std::map<replication::Ticket, std::shared_ptr<Deletion>> deletions_;  // wait for other replicas
+  replication::Ticket next_deletion_ticket_ = kFirstDeletionTicket;
+  IsrChangeSink* isr_changes_ = nullptr;
   TopicConfigPtr runner_config_;
 };
 

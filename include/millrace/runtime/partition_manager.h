@@ -17,6 +17,7 @@
 #include "millrace/metadata/delta.h"
 #include "millrace/runtime/log_cleaner.h"
 #include "millrace/runtime/partition_driver.h"
+#include "millrace/runtime/partition_replication.h"
 #include "millrace/storage/log_directory.h"
 
 namespace millrace::runtime {
@@ -27,6 +28,7 @@ struct PartitionManagerOptions {
   Duration retention_check_interval = 5min;          // log.retention.check.interval.ms
   Duration producer_check_interval = 10min;          // how often silent producers are dropped
   LogCleanerOptions cleaner;
+  ReplicationOptions replication;
 };
 
 class PartitionManager {
@@ -49,6 +51,8 @@ class PartitionManager {
   // Lists what the directories hold; then `ready` runs and publications may come.
   void start(Callback<void(Status)> ready);
   void on_publication(metadata::Publication const& publication);
+  // This node was registered: its replicas may fetch from others under that epoch.
+  void set_broker_epoch(int64_t epoch) { replication_.set_broker_epoch(epoch); }
   // The node's file was read again; open partitions follow.
   void set_topic_defaults(TopicConfig of_file);
   // The directory went out of service: its partitions answer so. Told by whoever set the directory's handler.
@@ -74,7 +78,8 @@ class PartitionManager {
 
   void add(TopicIdPartition const& id, std::string const& topic, metadata::PartitionImage const& partition,
            metadata::Image const& image);
-  void tell_role(PartitionDriver& driver, metadata::PartitionImage const& partition);
+  void tell_role(std::shared_ptr<PartitionDriver> const& driver, metadata::PartitionImage const& partition,
+                 metadata::Image const& image);
   void remove(TopicIdPartition const& id);
   void set_strays_aside(metadata::Image const& image);
   void set_aside(storage::PartitionDirectory const& entry, storage::LogDirectory& directory);
@@ -121,6 +126,7 @@ class PartitionManager {
   std::vector<Task> when_idle_;
   storage::RetentionClock retention_clock_;
   LogCleaner cleaner_;
+  PartitionReplication replication_;
   Random random_;
   bool is_first_publication_ = true;
   bool is_recovered_ = false;

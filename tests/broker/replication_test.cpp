@@ -1,0 +1,362 @@
+// Two and three brokers whose images the test writes, joined by the simulated network: followers copy, cut what their
+// leader has not, start again where its log starts, and tell what they have. Files are compared byte for byte.
+#include "millrace/net/net_server.h"
+#include "millrace/protocol/api/delete_records.h"
+#include "millrace/protocol/api/fetch.h"
+#include "millrace/protocol/api/produce.h"
+#include "node.h"
+#include "sim/network.h"
+
+namespace millrace::broker {
+namespace {
+
+using protocol::FetchRequest;
+using protocol::FetchResponse;
+using protocol::ProduceRequest;
+using protocol::ProduceResponse;
+
+constexpr int16_t kProduceVersion = 9;
+constexpr int16_t kFetchVersion = 12;
+
+// A broker that others reach.
+struct Served final : sim::Process {
+  Served(sim::NodeEnv& env, metadata::ImagePtr image, runtime::PartitionManagerOptions const& options, int64_t broker_epoch)
+      : broker(env, std::move(image), options), net(env, net::NetOptions{}) {
+    net::ListenerOptions listener;
+    listener.name = "PLAINTEXT";
+    listener.addresses.push_back({"0.0.0.0", 9092});
+    EXPECT_TRUE(net.listen(listener).ok());
+    net.open(*broker.broker_);
+    broker.partitions_->set_broker_epoch(broker_epoch);
+  }
+  BrokerProcess broker;
+  net::NetServer net;
+};
+
+class Replication : public testing::Test {
+ protected:
+  static constexpr std::string_view kTopic = "t";
+
+  void SetUp() override {
+    for (int32_t id = 1; id <= 3; ++id) machines.push_back(&world.add_machine(fmt::format("broker{}", id)));
+    options.replication.inter_broker_listener = "PLAINTEXT";
+    options.replication.lag_max = 10s;
+  }
+
+  // ---- The image: one topic of `count` partitions on `replicas`.
+
+  void assign(LeaderEpoch epoch, int32_t leader, std::vector<int32_t> replicas, std::vector<int32_t> isr, int32_t count = 1) {
+    auto const before = image;
+    auto next = std::make_shared<metadata::Image>(*image);
+    next->offset += 1;
+    for (int32_t id = 1; id <= 3; ++id) {
+      auto broker = std::make_shared<metadata::BrokerImage>();
+      broker->id = BrokerId(id);
+      broker->epoch = 10 * id;
+      broker->is_fenced = fenced.contains(id);
+      broker->endpoints.push_back({"PLAINTEXT", fmt::format("broker{}", id), 9092, 0});
+      next->brokers.set(BrokerId(id), broker);
+    }
+    auto topic = std::make_shared<metadata::TopicImage>();
+    topic->id.bytes.fill(5);
+    topic->name = kTopic;
+    for (int32_t i = 0; i < count; ++i) {
+      metadata::PartitionImage partition;
+      for (auto const id : replicas) partition.replicas.emplace_back(id);
+      for (auto const id : isr) partition.isr.emplace_back(id);
+      partition.directories.assign(replicas.size(), metadata::kDirectoryUnassigned);
+      partition.leader = BrokerId(leader);
+      partition.leader_epoch = epoch;
+      partition.partition_epoch = static_cast<int32_t>(next->offset.value);
+      topic->partitions.set(i, std::make_shared<metadata::PartitionImage const>(partition));
+    }
+    next->topics.set(std::string(kTopic), topic);
+    next->topics_by_id.set(topic->id, topic);
+    metadata::ConfigMap configs;
+    for (auto const& [key, value] : topic_configs) configs.set(key, value);
+    next->configs.set({metadata::ConfigResourceType::topic, std::string(kTopic)}, configs);
+    image = next;
+    for (int32_t id = 1; id <= 3; ++id) {
+      if (!machine(id).is_running()) continue;
+      machine(id).node()->control_reactor().post([this, id, before, after = image] { node(id).publish(before, after); });
+    }
+  }
+
+  // ---- The processes
+
+  sim::Machine& machine(int32_t id) { return *machines[static_cast<size_t>(id) - 1]; }
+  BrokerProcess& node(int32_t id) { return static_cast<Served&>(*machine(id).process()).broker; }
+  void start(std::vector<int32_t> const& ids) {
+    for (auto const id : ids) {
+      auto own = options;
+      own.node_id = BrokerId(id);
+      machine(id).start([this, own](sim::NodeEnv& env) {
+        return std::make_unique<Served>(env, image, own, 10 * own.node_id.value);
+      });
+    }
+    world.run_for(1s);
+  }
+  void kill(int32_t id, sim::CrashKind kind) {
+    machine(id).kill(kind);
+    world.run_for(1ms);
+  }
+  std::shared_ptr<runtime::PartitionDriver> replica(int32_t id, int32_t index = 0) {
+    TopicId topic;
+    topic.bytes.fill(5);
+    return node(id).partitions_->find({topic, index});
+  }
+  storage::Marks marks(int32_t id, int32_t index = 0) { return replica(id, index)->marks(); }
+  std::string log_bytes(int32_t id, int32_t index = 0) {
+    std::string out;
+    for (auto const& path : machine(id).disk().files()) {
+      if (!path.starts_with(fmt::format("/data/{}-{}/", kTopic, index)) || !path.ends_with(".log")) continue;
+      auto content = *machine(id).disk().content(path);
+      content.resize(std::min(content.size(), static_cast<size_t>(replica(id, index)->size_bytes())));  // what is preallocated
+      out += path.substr(path.rfind('/')) + "=" + content + ";";
+    }
+    return out;
+  }
+  bool wait_until(std::function<bool()> const& condition, Duration limit = 10s) { return world.run_while_not(condition, limit); }
+  bool is_caught_up(int32_t leader, int32_t follower, int32_t index = 0) {
+    return wait_until([&] {
+      return marks(follower, index).end.offset == marks(leader, index).end.offset &&
+             marks(follower, index).high_watermark.offset == marks(leader, index).high_watermark.offset &&
+             marks(follower, index).log_start == marks(leader, index).log_start;
+    });
+  }
+
+  // ---- Requests, without a network
+
+  struct Sent {
+    std::shared_ptr<std::string> bytes = std::make_shared<std::string>();
+    std::shared_ptr<bool> is_answered = std::make_shared<bool>(false);
+  };
+  template <protocol::Message M>
+  Sent send(int32_t id, M const& request, int16_t version) {
+    struct Answer final : net::Answer {
+      explicit Answer(Sent s) : sent(std::move(s)) {}
+      void send(env::Response response, Duration) override {
+        *sent.is_answered = true;
+        for (auto& chunk : response.chunks) {
+          if (auto const* piece = std::get_if<SharedBytes>(&chunk)) *sent.bytes += as_text(piece->view());
+        }
+      }
+      void send_nothing(Duration) override { *sent.is_answered = true; }
+      void close(std::string) override { *sent.is_answered = true; }
+      void let_next_produce_start() override {}
+      Sent sent;
+    };
+    auto frame = protocol::encode_request(77, Str("test"), version, request);
+    EXPECT_TRUE(frame.ok());
+    auto connection = std::make_shared<net::ConnectionInfo>();
+    connection->listener_name = "PLAINTEXT";
+    connection->reactor = &machine(id).node()->reactor(0);
+    Sent sent;
+    connection->reactor->post([this, id, sent, connection, bytes = std::string(as_text(frame->view().subspan(4)))] {
+      net::Request one{SharedBytes::copy_of(as_bytes(bytes)), connection, connection->reactor->now()};
+      node(id).broker_->on_request(std::move(one), std::make_unique<Answer>(sent));
+    });
+    return sent;
+  }
+  template <protocol::Message M>
+  M decode(Sent const& sent, int16_t version) {
+    M message;
+    auto const& bytes = answers.emplace_back(*sent.bytes);
+    Reader in(as_bytes(bytes));
+    EXPECT_EQ(in.i32(), 77);
+    if (protocol::api_info(M::kKey).response_header_version(version) == 1) in.skip(1);
+    EXPECT_TRUE(protocol::decode(in, version, arena, message).ok());
+    return message;
+  }
+  Sent produce(int32_t id, std::string const& value, int16_t acks = -1, int32_t index = 0) {
+    record::BatchBuilder builder{record::BatchOptions{}};
+    builder.append({.timestamp = 1000, .key = std::nullopt, .value = as_bytes(value)});
+    auto const records = builder.build();
+    ProduceRequest::PartitionProduceData data;
+    data.index = index;
+    data.records = protocol::Records(ByteView(records));
+    ProduceRequest::TopicProduceData topic;
+    topic.name = kTopic;
+    topic.partition_data = Array(&data, 1);
+    ProduceRequest request;
+    request.acks = acks;
+    request.timeout_ms = 20'000;
+    request.topic_data = Array(&topic, 1);
+    return send(id, request, kProduceVersion);
+  }
+  // "error at offset", or "-" while there is no answer.
+  std::string answer(Sent const& sent) {
+    if (!*sent.is_answered) return "-";
+    auto const response = decode<ProduceResponse>(sent, kProduceVersion);
+    auto const& one = response.responses[0].partition_responses[0];
+    return fmt::format("{} at {}", static_cast<int>(one.error_code), one.base_offset);
+  }
+  std::string produced(int32_t id, std::string const& value, int16_t acks = -1, int32_t index = 0) {
+    auto const sent = produce(id, value, acks, index);
+    wait_until([&] { return *sent.is_answered; });
+    return answer(sent);
+  }
+
+  sim::World world{{.seed = 7, .has_chaos = false}};
+  std::vector<sim::Machine*> machines;
+  runtime::PartitionManagerOptions options;
+  std::map<std::string, std::string> topic_configs;
+  std::set<int32_t> fenced;
+  metadata::ImagePtr image = std::make_shared<metadata::Image const>();
+  Arena arena;
+  std::deque<std::string> answers;
+};
+
+}  // namespace
+
+TEST_F(Replication, followers_hold_what_was_acknowledged_byte_for_byte) {
+  assign(LeaderEpoch(3), 1, {1, 2, 3}, {1, 2, 3});
+  start({1, 2, 3});
+  for (int i = 0; i < 50; ++i) EXPECT_EQ(produced(1, fmt::format("value {}", i)), fmt::format("0 at {}", i));
+  EXPECT_EQ(marks(2).end.offset, Offset(50));
+  EXPECT_EQ(marks(3).end.offset, Offset(50));
+  EXPECT_TRUE(is_caught_up(1, 2));
+  EXPECT_TRUE(is_caught_up(1, 3));
+  EXPECT_EQ(log_bytes(1), log_bytes(2));
+  EXPECT_EQ(log_bytes(1), log_bytes(3));
+  EXPECT_EQ(replica(2)->epochs()->entries(), replica(1)->epochs()->entries());
+  // A follower that is away holds the mark, and a replica that is not one is not heard.
+  kill(3, sim::CrashKind::process);
+  auto const waiting = produce(1, "waits");
+  world.run_for(2s);
+  EXPECT_EQ(answer(waiting), "-");
+  EXPECT_EQ(marks(1).high_watermark.offset, Offset(50));
+  start({3});
+  EXPECT_TRUE(wait_until([&] { return *waiting.is_answered; }));
+  EXPECT_EQ(answer(waiting), "0 at 50");
+}
+
+TEST_F(Replication, a_leader_of_old_cuts_what_its_successor_has_not) {
+  assign(LeaderEpoch(1), 1, {1, 2}, {1, 2});
+  start({1, 2});
+  EXPECT_EQ(produced(1, "both have it"), "0 at 0");
+  // The follower is gone; the leader alone writes on, and crashes.
+  kill(2, sim::CrashKind::process);
+  for (int i = 0; i < 5; ++i) EXPECT_EQ(produced(1, "only here", 1), fmt::format("0 at {}", i + 1));
+  kill(1, sim::CrashKind::process);
+  assign(LeaderEpoch(2), 2, {1, 2}, {2});
+  start({2});
+  EXPECT_EQ(produced(2, "of the second epoch"), "0 at 1");
+  start({1});
+  EXPECT_TRUE(is_caught_up(2, 1));
+  EXPECT_EQ(log_bytes(1), log_bytes(2));
+  EXPECT_EQ(replica(1)->epochs()->entries(), replica(2)->epochs()->entries());
+}
+
+// Elections without a record: epochs that nobody wrote in leave no endless cut behind.
+TEST_F(Replication, epochs_without_records_do_not_keep_a_follower_from_fetching) {
+  assign(LeaderEpoch(1), 1, {1, 2}, {1, 2});
+  start({1, 2});
+  EXPECT_EQ(produced(1, "first"), "0 at 0");
+  for (int32_t epoch = 2; epoch <= 6; ++epoch) {
+    assign(LeaderEpoch(epoch), 1 + epoch % 2, {1, 2}, {1, 2});
+    world.run_for(epoch == 4 ? 1ms : 100ms);
+  }
+  assign(LeaderEpoch(7), 2, {1, 2}, {1, 2});
+  world.run_for(50ms);
+  EXPECT_EQ(produced(2, "second"), "0 at 1");
+  EXPECT_TRUE(is_caught_up(2, 1));
+  EXPECT_EQ(log_bytes(1), log_bytes(2));
+}
+
+TEST_F(Replication, a_follower_behind_its_leaders_log_start_begins_there) {
+  assign(LeaderEpoch(1), 1, {1, 2}, {1, 2});
+  start({1, 2});
+  for (int i = 0; i < 3; ++i) produced(1, "old");
+  EXPECT_TRUE(is_caught_up(1, 2));
+  kill(2, sim::CrashKind::process);
+  fenced.insert(2);
+  assign(LeaderEpoch(1), 1, {1, 2}, {1});
+  for (int i = 0; i < 5; ++i) EXPECT_EQ(produced(1, "newer"), fmt::format("0 at {}", i + 3));
+  ErrorCode error{};
+  machine(1).node()->control_reactor().post([&] {
+    replica(1)->delete_records(Offset(6), [&](ErrorCode e, Offset) { error = e; }, node(1).run_lists_.control());
+  });
+  world.run_for(100ms);
+  EXPECT_EQ(marks(1).log_start, Offset(6));
+  fenced.clear();
+  assign(LeaderEpoch(1), 1, {1, 2}, {1});
+  start({2});
+  EXPECT_TRUE(is_caught_up(1, 2));
+  EXPECT_EQ(marks(2).log_start, Offset(6));
+  EXPECT_EQ(marks(2).end.offset, Offset(8));
+}
+
+TEST_F(Replication, deleted_records_are_gone_on_live_followers_before_the_answer) {
+  assign(LeaderEpoch(1), 1, {1, 2}, {1, 2});
+  start({1, 2});
+  for (int i = 0; i < 3; ++i) produced(1, "old");
+  std::string told;
+  machine(1).node()->control_reactor().post([&] {
+    replica(1)->delete_records(Offset(-1), [&](ErrorCode e, Offset low) {
+      told = fmt::format("{} {} follower at {}", static_cast<int>(e), low, marks(2).log_start);
+    }, node(1).run_lists_.control());
+  });
+  EXPECT_TRUE(wait_until([&] { return !told.empty(); }));
+  EXPECT_EQ(told, "0 3 follower at 3");
+}
+
+TEST_F(Replication, a_follower_fetches_again_only_after_its_own_sync_where_acks_wait_for_syncs) {
+  topic_configs["flush.messages"] = "1";
+  machine(2).disk().speed().sync = 300ms;
+  assign(LeaderEpoch(1), 1, {1, 2}, {1, 2});
+  start({1, 2});
+  auto const sent = produce(1, "to be synced");
+  world.run_for(200ms);
+  EXPECT_EQ(answer(sent), "-");
+  EXPECT_EQ(marks(2).end.offset, Offset(1));
+  EXPECT_TRUE(wait_until([&] { return *sent.is_answered; }));
+  // What it has said it has is there after a power loss.
+  kill(2, sim::CrashKind::power_loss);
+  start({2});
+  EXPECT_EQ(marks(2).end.offset, Offset(1));
+}
+
+// A partition that comes new is fetched at once, not when the Fetch that waits at the leader comes back.
+TEST_F(Replication, a_new_partition_does_not_wait_for_the_fetch_that_is_parked) {
+  options.replication.fetch.wait_max = 5s;
+  assign(LeaderEpoch(1), 1, {1, 2}, {1, 2});
+  start({1, 2});
+  EXPECT_EQ(produced(1, "first"), "0 at 0");
+  world.run_for(1s);
+  assign(LeaderEpoch(1), 1, {1, 2}, {1, 2}, 2);
+  world.run_for(50ms);
+  auto const sent = produce(1, "to the second partition", -1, 1);
+  EXPECT_TRUE(wait_until([&] { return *sent.is_answered; }, 200ms));
+  EXPECT_EQ(answer(sent), "0 at 0");
+}
+
+TEST_F(Replication, consumers_read_from_followers_up_to_what_they_know_as_committed) {
+  assign(LeaderEpoch(2), 1, {1, 2}, {1, 2});
+  start({1, 2});
+  for (int i = 0; i < 4; ++i) produced(1, "one");
+  EXPECT_TRUE(is_caught_up(1, 2));
+  auto const read = [&](int32_t epoch, int16_t version) {
+    FetchRequest::FetchPartition partition;
+    partition.fetch_offset = 0;
+    partition.current_leader_epoch = epoch;
+    partition.partition_max_bytes = 1 << 20;
+    FetchRequest::FetchTopic topic;
+    topic.topic = kTopic;
+    topic.partitions = Array(&partition, 1);
+    FetchRequest request;
+    request.max_bytes = 1 << 20;
+    request.topics = Array(&topic, 1);
+    auto const sent = send(2, request, version);
+    wait_until([&] { return *sent.is_answered; });
+    auto const response = decode<FetchResponse>(sent, version);
+    auto const& data = response.responses[0].partitions[0];
+    return fmt::format("{} mark {}", static_cast<int>(data.error_code), data.high_watermark);
+  };
+  EXPECT_EQ(read(2, kFetchVersion), "0 mark 4");
+  EXPECT_EQ(read(1, kFetchVersion), "74 mark -1");
+  EXPECT_EQ(read(3, kFetchVersion), "75 mark -1");
+  EXPECT_EQ(read(2, 10), "6 mark -1");
+}
+
+}  // namespace millrace::broker
