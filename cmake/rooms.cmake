@@ -82,11 +82,11 @@ mr_room(raft USES base bytes record protocol
         MUTANTS election.cpp log.cpp machine.cpp peers.cpp)
 mr_room(metadata USES base bytes record protocol)
 mr_room(replication USES base bytes record protocol
-        MUTANTS partition.cpp)
+        MUTANTS partition.cpp partition_leader.cpp)
 mr_room(coordinator USES base bytes record protocol
         MUTANTS classic/member.cpp classic/offsets.cpp classic/rebalance.cpp)
 mr_room(runtime USES base bytes env record protocol client storage raft metadata replication coordinator
-        MUTANTS coordinator_driver.cpp partition_driver.cpp)
+        MUTANTS coordinator_driver.cpp partition_driver.cpp partition_readers.cpp)
 mr_room(net USES base bytes env)
 mr_room(broker USES base bytes env record protocol client storage raft metadata replication coordinator runtime net)
 mr_room(env_os USES base bytes env EXTERNAL mr_boost spdlog::spdlog OpenSSL::SSL OpenSSL::Crypto)
