@@ -9,6 +9,7 @@
 #include "millrace/protocol/api/fetch.h"
 #include "millrace/runtime/partition_manager.h"
 #include "open_gate.h"
+#include "read_replica.h"
 
 namespace millrace::broker {
 namespace {
@@ -39,6 +40,7 @@ struct Part {
   std::vector<storage::AbortedTransaction> aborted;
   storage::EpochEnd diverging;
   bool is_diverging = false;
+  BrokerId read_replica = kNoBroker;  // where this consumer should rather read
 
   void clear_result() {
     error = ErrorCode::none;
@@ -47,6 +49,7 @@ struct Part {
     bytes = 0;
     aborted.clear();
     is_diverging = false;
+    read_replica = kNoBroker;
   }
 };
 
@@ -75,6 +78,7 @@ class FetchJob : public std::enable_shared_from_this<FetchJob> {
   bool read_parts(env::Wait wait);
   bool read_part(Part& part, env::Wait wait);
   bool find_divergence(Part& part);
+  bool find_read_replica(Part& part);
   void on_read();
   void park();
   void reply_error(ErrorCode error);
@@ -103,6 +107,7 @@ class FetchJob : public std::enable_shared_from_this<FetchJob> {
   bool needs_one_batch_ = true;
   bool has_read_error_ = false;
   bool has_divergence_ = false;
+  bool has_read_replica_ = false;
   bool was_woken_ = false;
 };
 
@@ -301,6 +306,7 @@ void FetchJob::read() {
   needs_one_batch_ = true;
   has_read_error_ = false;
   has_divergence_ = false;
+  has_read_replica_ = false;
   if (read_parts(env::Wait::no)) return on_read();
   auto& pool = context().services().env.pool(parts_[next_part_].partition->directory().path());
   pool.run(
@@ -340,6 +346,18 @@ bool FetchJob::find_divergence(Part& part) {
   return true;
 }
 
+// Who is told of a nearer replica gets no records here.
+bool FetchJob::find_read_replica(Part& part) {
+  bool const may_be_sent = may_read_follower() && !request_.rack_id.empty() && context_->services().config.has_rack_aware_reads &&
+                           part.partition->status() == runtime::PartitionStatus::leader;
+  if (!may_be_sent) return false;
+  part.read_replica = nearest_replica(context_->image(), *part.partition, context_->services().config.node_id,
+                                      request_.rack_id, part.item.offset);
+  if (part.read_replica == kNoBroker) return false;
+  has_read_replica_ = true;
+  return true;
+}
+
 bool FetchJob::read_part(Part& part, env::Wait wait) {
   // Whoever can be sent to a follower may read there.
   part.error = may_read_follower() ? part.partition->check_replica(part.item.current_leader_epoch)
@@ -349,6 +367,7 @@ bool FetchJob::read_part(Part& part, env::Wait wait) {
     return true;
   }
   part.marks = part.partition->marks();
+  if (find_read_replica(part)) return true;
   if (find_divergence(part)) return true;
   if (part.item.offset < part.marks.log_start || part.item.offset > part.marks.end.offset) {
     part.error = ErrorCode::offset_out_of_range;
@@ -408,7 +427,7 @@ bool FetchJob::read_part(Part& part, env::Wait wait) {
 void FetchJob::on_read() {
   bool const has_known = std::any_of(parts_.begin(), parts_.end(), [](Part const& part) { return !part.is_unknown; });
   bool const must_answer = request_.max_wait_ms <= 0 || !has_known || bytes_read_ >= bytes_min_ || has_read_error_ ||
-                           has_divergence_ || was_woken_ || reactor().now() >= deadline_;
+                           has_divergence_ || has_read_replica_ || was_woken_ || reactor().now() >= deadline_;
   if (must_answer) finish();
   else park();
 }
@@ -474,6 +493,7 @@ void FetchJob::fill(Part& part, FetchResponse::PartitionData& out) {
   out.high_watermark = part.partition->read_limit(ReadLimit::high_watermark, part.marks).offset.value;
   out.last_stable_offset = part.marks.last_stable.offset.value;
   out.log_start_offset = part.marks.log_start.value;
+  out.preferred_read_replica = part.read_replica.value;
   if (part.is_diverging) {
     out.diverging_epoch = {part.diverging.epoch.value, part.diverging.end.value};
     return;
@@ -527,7 +547,8 @@ void FetchJob::finish() {
     std::vector<FetchSessions::Answered> answered;
     answered.reserve(parts_.size());
     for (auto const& part : parts_) {
-      answered.push_back({&part.item, told_of(part), part.bytes > 0, part.error != ErrorCode::none, part.is_diverging});
+      answered.push_back({&part.item, told_of(part), part.bytes > 0, part.error != ErrorCode::none,
+                          part.is_diverging || part.read_replica != kNoBroker});
     }
     response.error_code = sessions.answer(session_id_, session_epoch_, answered, is_told);
     if (response.error_code != ErrorCode::none) return context().reply(response);

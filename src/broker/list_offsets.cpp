@@ -52,6 +52,7 @@ class ListOffsetsJob : public std::enable_shared_from_this<ListOffsetsJob> {
 
   void find(metadata::TopicImage const* topic, ListOffsetsRequest::ListOffsetsPartition const& asked, Out& out);
   void look_up();
+  bool is_mark_unknown(Part& part, storage::Marks const& marks) const;
   bool answer_from_marks(Part& part);
   void answer_from_log(Part& part);
   void set(Out& out, int64_t timestamp, Offset offset, LeaderEpoch epoch) const {
@@ -131,20 +132,22 @@ void ListOffsetsJob::look_up() {
       [self = shared_from_this()] { self->context_->reply(self->response_); });
 }
 
+// A new leader does not know yet how far the old one had committed.
+bool ListOffsetsJob::is_mark_unknown(Part& part, storage::Marks const& marks) const {
+  auto const epoch_start = part.partition->epochs()->latest();
+  if (request_.replica_id != kConsumer || !epoch_start || epoch_start->start <= marks.high_watermark.offset) return false;
+  part.out->error_code = context_->version() >= kFirstVersionWithOffsetNotAvailable ? ErrorCode::offset_not_available
+                                                                                    : ErrorCode::leader_not_available;
+  return true;
+}
+
 bool ListOffsetsJob::answer_from_marks(Part& part) {
   auto const marks = part.partition->marks();
   auto const epochs = part.partition->epochs();
   switch (part.timestamp) {
     case kLatest: {
       auto const end = part.partition->read_limit(limit(), marks).offset;
-      auto const epoch_start = epochs->latest();
-      // A new leader does not know yet how far the old one had committed.
-      if (request_.replica_id == kConsumer && epoch_start && epoch_start->start > marks.high_watermark.offset) {
-        part.out->error_code = context_->version() >= kFirstVersionWithOffsetNotAvailable
-                                   ? ErrorCode::offset_not_available
-                                   : ErrorCode::leader_not_available;
-        return true;
-      }
+      if (is_mark_unknown(part, marks)) return true;
       set(*part.out, -1, end, marks.epoch);
       return true;
     }
@@ -171,7 +174,11 @@ void ListOffsetsJob::answer_from_log(Part& part) {
     part.out->error_code = ErrorCode::kafka_storage_error;
     return;
   }
-  if (!*found) return set(*part.out, -1, Offset(-1), kNoLeaderEpoch);
+  if (!*found) {
+    // It may lie between what is known as committed and what is.
+    if (!is_mark_unknown(part, marks)) set(*part.out, -1, Offset(-1), kNoLeaderEpoch);
+    return;
+  }
   auto epoch = (*found)->leader_epoch;
   if (epoch == kNoLeaderEpoch) epoch = part.partition->epochs()->epoch_of((*found)->offset).value_or(kNoLeaderEpoch);
   set(*part.out, (*found)->timestamp_ms, (*found)->offset, epoch);

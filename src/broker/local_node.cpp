@@ -141,6 +141,7 @@ void LocalNode::on_opened(Opened& opened) {
                                                             [this](Error const& error) { fail(error.message); });
   broker_ = std::make_unique<Broker>(env_, options_.config, *run_lists_, *partitions_, *controller_,
                                      std::make_shared<metadata::Image const>());
+  partitions_->set_controller(controller_.get());
   auto& publisher = controller_->publisher();
   publisher.subscribe([this](metadata::Publication const& publication) { partitions_->on_publication(publication); });
   publisher.subscribe([this](metadata::Publication const& publication) { broker_->on_publication(publication); });

@@ -398,10 +398,8 @@ void ProduceJob::finish() {
       out.index = part.index;
       out.error_code = answer.error;
       bool const has_failed = answer.error != ErrorCode::none;
-      out.base_offset = has_failed && answer.error != ErrorCode::request_timed_out &&
-                                answer.error != ErrorCode::not_enough_replicas_after_append
-                            ? -1
-                            : answer.base_offset.value;
+      // Also of what failed after its append, as in Kafka.
+      out.base_offset = answer.base_offset.value;
       out.log_append_time_ms = has_failed ? -1 : answer.append_time_ms;
       out.log_start_offset = answer.log_start_offset.value;
       has_error = has_error || has_failed;

@@ -155,6 +155,11 @@ int64_t PartitionMachine::lag_max() const {
   return out;
 }
 
+void PartitionMachine::list_followers(std::vector<FollowerView>& out) const {
+  out.clear();
+  for (auto const& f : followers_) out.push_back({f.id, f.end_offset, f.log_start_offset, f.caught_up_at, f.is_in_sync});
+}
+
 Offset PartitionMachine::low_watermark() const {
   auto out = log_start_offset_;
   for (auto const& follower : followers_) {

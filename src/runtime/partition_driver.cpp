@@ -330,8 +330,8 @@ void PartitionDriver::apply_effects() {
     deletion->error = refusal_of(reply.outcome);
     finish_deletion(deletion);
   }
-  if (change && isr_changes_ != nullptr) {
-    isr_changes_->change_isr(std::static_pointer_cast<PartitionDriver>(shared_from_this()), *std::move(change));
+  if (auto* const sink = isr_changes_.load(); change && sink != nullptr) {
+    sink->change_isr(std::static_pointer_cast<PartitionDriver>(shared_from_this()), *std::move(change));
   }
 }
 
@@ -413,6 +413,8 @@ void PartitionDriver::publish_figures() {
   in_sync_count_.store(machine_.in_sync_count(), std::memory_order_relaxed);
   is_under_min_in_sync_.store(is_leader && machine_.is_under_min_in_sync(), std::memory_order_relaxed);
   follower_lag_.store(is_leader ? machine_.lag_max() : 0, std::memory_order_relaxed);
+  std::lock_guard lock(published_mutex_);
+  machine_.list_followers(followers_);
 }
 
 void PartitionDriver::publish_epochs() {

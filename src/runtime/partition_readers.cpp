@@ -56,6 +56,11 @@ ReplicationFigures PartitionDriver::replication_figures() const {
           is_under_min_in_sync_.load(std::memory_order_relaxed), follower_lag_.load(std::memory_order_relaxed)};
 }
 
+std::vector<replication::FollowerView> PartitionDriver::followers() const {
+  std::lock_guard lock(published_mutex_);
+  return followers_;
+}
+
 void PartitionDriver::when_open(env::Reactor& reactor, Task task) {
   {
     std::lock_guard lock(published_mutex_);

@@ -5,7 +5,11 @@
 namespace millrace::runtime {
 
 PartitionReplication::PartitionReplication(env::Env& env, RunLists& run_lists, BrokerId self, ReplicationOptions options)
-    : env_(env), run_lists_(run_lists), self_(self), options_(std::move(options)) {}
+    : env_(env),
+      run_lists_(run_lists),
+      self_(self),
+      options_(std::move(options)),
+      isr_changes_(env, run_lists, self, broker_epoch_) {}
 
 PartitionReplication::~PartitionReplication() = default;
 
@@ -30,6 +34,7 @@ void PartitionReplication::lead(std::shared_ptr<PartitionDriver> const& driver, 
                                 metadata::Image const& image) {
   auto const& id = driver->identity().id;
   leave_fetcher(id);
+  driver->set_isr_changes(&isr_changes_);
   replication::BecomeLeader event;
   event.epoch = partition.leader_epoch;
   event.partition_epoch = partition.partition_epoch;
@@ -128,6 +133,7 @@ void PartitionReplication::arm_check() {
 void PartitionReplication::stop() {
   is_stopped_ = true;
   run_lists_.control().reactor().cancel(std::exchange(check_, env::kNoTimer));
+  isr_changes_.stop();
   for (auto const& [key, fetcher] : fetchers_) fetcher->stop();
   followed_.clear();
   leading_.clear();

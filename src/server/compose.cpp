@@ -208,6 +208,14 @@ Result<broker::LocalNodeOptions> compose_node(Configuration const& configuration
   out.partitions.producer_check_interval = from_ms(integer("producer.id.expiration.check.interval.ms"));
   out.partitions.retention_check_interval = from_ms(integer("log.retention.check.interval.ms"));
 
+  constexpr std::string_view kRackAware = "org.apache.kafka.common.replica.RackAwareReplicaSelector";
+  if (auto const selector = configuration.text_or_empty("replica.selector.class"); !selector.empty()) {
+    if (selector != kRackAware) {
+      return Error{ErrorKind::invalid, fmt::format("replica.selector.class: {} is not known; {} is, and without a value "
+                                                   "consumers read from leaders", shown(selector), kRackAware)};
+    }
+    out.config.has_rack_aware_reads = true;
+  }
   auto& replication = out.partitions.replication;
   replication.inter_broker_listener = plan.inter_broker_listener;
   replication.lag_max = from_ms(integer("replica.lag.time.max.ms"));

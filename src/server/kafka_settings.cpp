@@ -320,7 +320,7 @@ constexpr KnownSetting kSettings[] = {
     row("replica.high.watermark.checkpoint.interval.ms", T::int64, "5000", C::restart, kLowest, kHighest, "", 0,
         S::served),
     row("replica.lag.time.max.ms", T::int64, "30000", C::restart, kLowest, kHighest, "", 0, S::served),
-    row("replica.selector.class", T::string, "", C::restart, kLowest, kHighest, "", kUnset, S::jvm_only),
+    row("replica.selector.class", T::string, "", C::restart, kLowest, kHighest, "", kUnset, S::served),
     row("replica.socket.receive.buffer.bytes", T::int32, "65536", C::restart, kLowest, kHighest, "", 0, S::later),
     row("replica.socket.timeout.ms", T::int32, "30000", C::restart, kLowest, kHighest, "", 0, S::served),
     row("replication.quota.window.num", T::int32, "11", C::restart, 1, kHighest, "", 0, S::later),

@@ -52,7 +52,8 @@ class ScriptedController final : public runtime::ControllerClient {
 // The objects of one life of the broker.
 class BrokerProcess final : public sim::Process {
  public:
-  BrokerProcess(sim::NodeEnv& env, metadata::ImagePtr first_image, runtime::PartitionManagerOptions options)
+  BrokerProcess(sim::NodeEnv& env, metadata::ImagePtr first_image, runtime::PartitionManagerOptions options,
+                bool has_rack_aware_reads = false)
       : env_(env), run_lists_(env), files_(env.disk(), 64) {
     storage::LogDirectoryOptions directory;
     directory.path = "/data";
@@ -73,6 +74,7 @@ class BrokerProcess final : public sim::Process {
     });
     NodeConfig config;
     config.node_id = options.node_id;
+    config.has_rack_aware_reads = has_rack_aware_reads;
     config.cluster_id = "AAAAAAAAAAAAAAAAAAAAAQ";
     config.listeners = {{"PLAINTEXT", "localhost", 9092, "PLAINTEXT"},
                         {"CONTROLLER", "localhost", 9093, "PLAINTEXT", ListenerKind::controller}};

@@ -18,10 +18,30 @@ using protocol::ProduceResponse;
 constexpr int16_t kProduceVersion = 9;
 constexpr int16_t kFetchVersion = 12;
 
+// Takes in-sync sets as leaders want them; the test answers.
+class IsrController final : public runtime::ControllerClient {
+ public:
+  using Decide = std::function<metadata::AlterPartitionAnswer(metadata::AlterPartition const&)>;
+  explicit IsrController(Decide decide) : decide_(std::move(decide)) {}
+  void submit(metadata::ControllerRequest request, Mono, env::Reactor& back,
+              Callback<void(metadata::ControllerAnswer)> done) override {
+    auto answer = decide_(std::get<metadata::AlterPartition>(request));
+    back.post([answer = std::move(answer), done = std::move(done)]() mutable { std::move(done)(std::move(answer)); });
+  }
+  void next_producer_id(Mono, env::Reactor&, Callback<void(Result<ProducerId>)>) override {}
+  runtime::QuorumDescription describe_quorum() const override { return {}; }
+  BrokerId active_controller() const override { return BrokerId(1); }
+
+ private:
+  Decide decide_;
+};
+
 // A broker that others reach.
 struct Served final : sim::Process {
-  Served(sim::NodeEnv& env, metadata::ImagePtr image, runtime::PartitionManagerOptions const& options, int64_t broker_epoch)
-      : broker(env, std::move(image), options), net(env, net::NetOptions{}) {
+  Served(sim::NodeEnv& env, metadata::ImagePtr image, runtime::PartitionManagerOptions const& options, int64_t broker_epoch,
+         IsrController::Decide decide, bool has_rack_aware_reads)
+      : controller(std::move(decide)), broker(env, std::move(image), options, has_rack_aware_reads), net(env, net::NetOptions{}) {
+    broker.partitions_->set_controller(&controller);
     net::ListenerOptions listener;
     listener.name = "PLAINTEXT";
     listener.addresses.push_back({"0.0.0.0", 9092});
@@ -29,6 +49,7 @@ struct Served final : sim::Process {
     net.open(*broker.broker_);
     broker.partitions_->set_broker_epoch(broker_epoch);
   }
+  IsrController controller;
   BrokerProcess broker;
   net::NetServer net;
 };
@@ -54,6 +75,7 @@ class Replication : public testing::Test {
       broker->id = BrokerId(id);
       broker->epoch = 10 * id;
       broker->is_fenced = fenced.contains(id);
+      if (racks.contains(id)) broker->rack = racks[id];
       broker->endpoints.push_back({"PLAINTEXT", fmt::format("broker{}", id), 9092, 0});
       next->brokers.set(BrokerId(id), broker);
     }
@@ -82,6 +104,36 @@ class Replication : public testing::Test {
     }
   }
 
+  // The one partition's leader asks; it gets what it wants, unless its epochs are old.
+  metadata::AlterPartitionAnswer decide(metadata::AlterPartition const& request) {
+    metadata::AlterPartitionAnswer answer;
+    for (auto const& wanted : request.partitions) {
+      auto const* now = image->find_partition(wanted.topic, wanted.partition);
+      auto text = fmt::format("{}@{}:", request.broker, request.broker_epoch);
+      std::vector<int32_t> isr;
+      for (auto const& member : wanted.isr) {
+        text += fmt::format(" {}@{}", member.id, member.broker_epoch);
+        isr.push_back(member.id.value);
+      }
+      asked.push_back(text);
+      auto& out = answer.partitions.emplace_back();
+      out.topic = wanted.topic;
+      out.partition = wanted.partition;
+      if (wanted.partition_epoch != now->partition_epoch || wanted.leader_epoch != now->leader_epoch) {
+        out.error = ErrorCode::invalid_update_version;
+        continue;
+      }
+      std::vector<int32_t> replicas;
+      for (auto const id : now->replicas) replicas.push_back(id.value);
+      assign(now->leader_epoch, now->leader.value, replicas, isr);
+      out.leader = now->leader;
+      out.leader_epoch = now->leader_epoch;
+      for (auto const id : isr) out.isr.emplace_back(id);
+      out.partition_epoch = image->find_partition(wanted.topic, wanted.partition)->partition_epoch;
+    }
+    return answer;
+  }
+
   // ---- The processes
 
   sim::Machine& machine(int32_t id) { return *machines[static_cast<size_t>(id) - 1]; }
@@ -91,7 +143,8 @@ class Replication : public testing::Test {
       auto own = options;
       own.node_id = BrokerId(id);
       machine(id).start([this, own](sim::NodeEnv& env) {
-        return std::make_unique<Served>(env, image, own, 10 * own.node_id.value);
+        return std::make_unique<Served>(env, image, own, 10 * own.node_id.value,
+                                        [this](auto const& request) { return decide(request); }, has_rack_aware_reads);
       });
     }
     world.run_for(1s);
@@ -202,6 +255,9 @@ class Replication : public testing::Test {
   runtime::PartitionManagerOptions options;
   std::map<std::string, std::string> topic_configs;
   std::set<int32_t> fenced;
+  std::map<int32_t, std::string> racks;
+  bool has_rack_aware_reads = false;
+  std::vector<std::string> asked;  // what leaders wanted of the controller
   metadata::ImagePtr image = std::make_shared<metadata::Image const>();
   Arena arena;
   std::deque<std::string> answers;
@@ -329,6 +385,72 @@ TEST_F(Replication, a_new_partition_does_not_wait_for_the_fetch_that_is_parked) 
   auto const sent = produce(1, "to the second partition", -1, 1);
   EXPECT_TRUE(wait_until([&] { return *sent.is_answered; }, 200ms));
   EXPECT_EQ(answer(sent), "0 at 0");
+}
+
+TEST_F(Replication, who_is_silent_leaves_the_in_sync_set_and_comes_back_when_it_has_caught_up) {
+  topic_configs["min.insync.replicas"] = "2";
+  options.replication.lag_max = 2s;
+  assign(LeaderEpoch(4), 1, {1, 2, 3}, {1, 2, 3});
+  start({1, 2, 3});
+  EXPECT_EQ(produced(1, "all"), "0 at 0");
+  kill(3, sim::CrashKind::process);
+  auto const sent = produce(1, "waits for the third");
+  world.run_for(1s);
+  EXPECT_EQ(answer(sent), "-");
+  EXPECT_TRUE(wait_until([&] { return *sent.is_answered; }, 3s));
+  EXPECT_EQ(answer(sent), "0 at 1");
+  EXPECT_EQ(asked, (std::vector<std::string>{"1@10: 1@10 2@20"}));
+  auto const figures = replica(1)->replication_figures();
+  EXPECT_EQ(fmt::format("{} {} {}", figures.replicas, figures.in_sync, figures.is_under_min_in_sync), "3 2 false");
+
+  // Below the minimum nothing is taken that all must have, and what was taken is not acknowledged.
+  kill(2, sim::CrashKind::process);
+  auto const hangs = produce(1, "nobody has it");
+  world.run_for(4s);
+  EXPECT_EQ(asked.back(), "1@10: 1@10");
+  EXPECT_EQ(answer(hangs), "-");
+  EXPECT_EQ(produced(1, "refused"), fmt::format("{} at -1", static_cast<int>(ErrorCode::not_enough_replicas)));
+  EXPECT_EQ(produced(1, "by the leader alone", 1), "0 at 3");
+  EXPECT_EQ(marks(1).high_watermark.offset, Offset(2));
+
+  start({2, 3});
+  EXPECT_TRUE(wait_until([&] { return *hangs.is_answered; }, 3s));
+  EXPECT_EQ(answer(hangs), "0 at 2");
+  EXPECT_TRUE(wait_until([&] { return replica(1)->replication_figures().in_sync == 3; }));
+  EXPECT_EQ(produced(1, "all again"), "0 at 4");
+  EXPECT_EQ(node(1).partitions_->replication().isr_changes().shrinks(), 2);
+  EXPECT_EQ(node(1).partitions_->replication().isr_changes().expands(), 2);
+}
+
+TEST_F(Replication, a_consumer_is_sent_to_the_replica_of_its_rack) {
+  has_rack_aware_reads = true;
+  racks = {{1, "a"}, {2, "b"}};
+  assign(LeaderEpoch(2), 1, {1, 2}, {1, 2});
+  start({1, 2});
+  for (int i = 0; i < 4; ++i) produced(1, "one");
+  EXPECT_TRUE(is_caught_up(1, 2));
+  auto const sent_to = [&](std::string const& rack, int64_t offset, int16_t version) {
+    FetchRequest::FetchPartition partition;
+    partition.fetch_offset = offset;
+    partition.partition_max_bytes = 1 << 20;
+    FetchRequest::FetchTopic topic;
+    topic.topic = kTopic;
+    topic.partitions = Array(&partition, 1);
+    FetchRequest request;
+    request.max_bytes = 1 << 20;
+    request.rack_id = Str(rack);
+    request.topics = Array(&topic, 1);
+    auto const sent = send(1, request, version);
+    wait_until([&] { return *sent.is_answered; });
+    auto const response = decode<FetchResponse>(sent, version);
+    auto const& data = response.responses[0].partitions[0];
+    return fmt::format("{} {}", data.preferred_read_replica, data.records.view().size() > 0 ? "records" : "nothing");
+  };
+  EXPECT_EQ(sent_to("b", 0, kFetchVersion), "2 nothing");
+  EXPECT_EQ(sent_to("a", 0, kFetchVersion), "-1 records");
+  EXPECT_EQ(sent_to("c", 0, kFetchVersion), "-1 records");
+  EXPECT_EQ(sent_to("", 0, kFetchVersion), "-1 records");
+  EXPECT_EQ(sent_to("b", 9, kFetchVersion), "-1 nothing");
 }
 
 TEST_F(Replication, consumers_read_from_followers_up_to_what_they_know_as_committed) {

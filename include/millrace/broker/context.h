@@ -60,6 +60,7 @@ struct NodeConfig {
   BrokerId node_id{1};
   std::string cluster_id;
   std::string rack;
+  bool has_rack_aware_reads = false;              // replica.selector.class is Kafka's RackAwareReplicaSelector
   std::vector<AdvertisedListener> listeners;
   int64_t request_bytes_max = 104'857'600;        // socket.request.max.bytes
   int32_t fetch_bytes_max = 57'671'680;           // fetch.max.bytes

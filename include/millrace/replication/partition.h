@@ -46,6 +46,15 @@ enum class Role : uint8_t { none, leader, follower };
 // has by its next Fetch, so where the leader counts what is synced, a follower fetches again only after its own sync.
 enum class LeaderCountsAt : uint8_t { end, synced };
 
+// A follower as its leader sees it.
+struct FollowerView {
+  BrokerId id;
+  Offset end_offset{-1};        // -1: not heard of in this epoch
+  Offset log_start_offset{-1};  // likewise
+  std::optional<Mono> caught_up_at;
+  bool is_in_sync = false;
+};
+
 // What the cluster knows of a broker.
 struct BrokerFact {
   BrokerId id;
@@ -250,6 +259,7 @@ class PartitionMachine {
   int32_t replica_count() const { return static_cast<int32_t>(followers_.size()) + 1; }
   int32_t in_sync_count() const { return in_sync_count_; }
   int64_t lag_max() const;  // records that the slowest live follower has not
+  void list_followers(std::vector<FollowerView>& out) const;  // in place of what `out` holds
   // The smallest log start of the replicas that live; -1: one has not fetched yet.
   Offset low_watermark() const;
   size_t waiting_count() const { return waiting_.size(); }

@@ -152,6 +152,8 @@ class PartitionDriver final : public Driver {
   // The same for a consumer that may read from a follower.
   ErrorCode check_replica(LeaderEpoch request_epoch) const;
   ReplicationFigures replication_figures() const;
+  // Who follows, and how far it is; empty unless this replica leads.
+  std::vector<replication::FollowerView> followers() const;
   // *blocks* As PartitionLog::append_time_ms.
   std::optional<int64_t> append_time_ms(Offset offset) const {
     return status() == PartitionStatus::opening ? std::nullopt : log_->append_time_ms(offset);
@@ -195,8 +197,8 @@ class PartitionDriver final : public Driver {
 
   // ---- By the partition manager
 
-  // Before anything else; outlives the driver's work.
-  void set_isr_changes(IsrChangeSink* sink) { isr_changes_ = sink; }
+  // Outlives the driver's work.
+  void set_isr_changes(IsrChangeSink* sink) { isr_changes_.store(sink); }
   void check_in_sync(RunList& here);
   void brokers_changed(std::vector<replication::BrokerFact> brokers, RunList& here);
   void isr_answered(replication::IsrAnswered answer, RunList& here);
@@ -313,6 +315,7 @@ class PartitionDriver final : public Driver {
   mutable std::mutex published_mutex_;
   std::shared_ptr<storage::LeaderEpochs const> epochs_;
   TopicConfigPtr config_;
+  std::vector<replication::FollowerView> followers_;
   std::vector<std::pair<env::Reactor*, Task>> when_open_;
 
   std::mutex waiters_mutex_;
@@ -351,7 +354,7 @@ class PartitionDriver final : public Driver {
   FollowDone follower_waits_;  // for a sync, before its next Fetch
   std::map<replication::Ticket, std::shared_ptr<Deletion>> deletions_;  // wait for other replicas
   replication::Ticket next_deletion_ticket_ = kFirstDeletionTicket;
-  IsrChangeSink* isr_changes_ = nullptr;
+  std::atomic<IsrChangeSink*> isr_changes_{nullptr};
   TopicConfigPtr runner_config_;
 };
 

@@ -51,6 +51,9 @@ class PartitionManager {
   // Lists what the directories hold; then `ready` runs and publications may come.
   void start(Callback<void(Status)> ready);
   void on_publication(metadata::Publication const& publication);
+  // Whom leaders ask for other in-sync sets. Before start(); it outlives this.
+  void set_controller(ControllerClient* controller) { replication_.set_controller(controller); }
+  PartitionReplication const& replication() const { return replication_; }
   // This node was registered: its replicas may fetch from others under that epoch.
   void set_broker_epoch(int64_t epoch) { replication_.set_broker_epoch(epoch); }
   // The node's file was read again; open partitions follow.

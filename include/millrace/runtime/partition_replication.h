@@ -7,6 +7,7 @@
 #include <string>
 
 #include "millrace/metadata/delta.h"
+#include "millrace/runtime/isr_changes.h"
 #include "millrace/runtime/partition_driver.h"
 #include "millrace/runtime/replica_fetcher.h"
 
@@ -23,6 +24,9 @@ class PartitionReplication {
   PartitionReplication(env::Env& env, RunLists& run_lists, BrokerId self, ReplicationOptions options);
   ~PartitionReplication();
 
+  // Whom leaders ask for other in-sync sets; without one they keep those that the image has.
+  void set_controller(ControllerClient* controller) { isr_changes_.set_controller(controller); }
+  IsrChanges const& isr_changes() const { return isr_changes_; }
   // This node was registered under that epoch. Nothing is fetched before.
   void set_broker_epoch(int64_t epoch);
 
@@ -53,6 +57,7 @@ class PartitionReplication {
   BrokerId const self_;
   ReplicationOptions const options_;
   std::atomic<int64_t> broker_epoch_{-1};
+  IsrChanges isr_changes_;
   std::map<FetcherKey, std::shared_ptr<ReplicaFetcher>> fetchers_;
   std::map<TopicIdPartition, FetcherKey> followed_;
   std::map<TopicIdPartition, Leading> leading_;  // with other replicas
