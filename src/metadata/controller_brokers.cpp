@@ -15,46 +15,69 @@ enum class Move {
   comes,            // unfenced: leaderless partitions may take it
 };
 
+bool has(std::vector<BrokerId> const& list, BrokerId broker) { return std::find(list.begin(), list.end(), broker) != list.end(); }
+
 bool is_touched(PartitionImage const& p, BrokerId broker, Move move) {
-  auto const has = [&](std::vector<BrokerId> const& list) { return std::find(list.begin(), list.end(), broker) != list.end(); };
   switch (move) {
-    case Move::leaves: return has(p.isr);
-    case Move::lost_unsynced: return has(p.isr) || has(p.elr);
+    case Move::leaves: return has(p.isr, broker);
+    case Move::lost_unsynced: return has(p.isr, broker) || has(p.elr, broker);
     case Move::comes: return p.leader == kNoBroker;
   }
   return false;
 }
 
+// Each record alone leaves its partition in order: a decision of these may be cut anywhere.
 void move_partitions(Image const& tip, ControllerConfig const& config, BrokerId broker, Move move, RecordList& out) {
-  bool const elr_enabled = tip.feature_level(kElrFeature) > 0;
-  auto const metadata_version = tip.metadata_version();
-  tip.topics_by_id.for_each([&](TopicId const& id, TopicImagePtr const& topic) {
+  auto const change_topic = [&](TopicImage const& topic) {
     std::optional<TopicRules> rules;
-    topic->partitions.for_each([&](int32_t index, PartitionImagePtr const& partition) {
+    topic.partitions.for_each([&](int32_t index, PartitionImagePtr const& partition) {
       if (!is_touched(*partition, broker, move)) return;
-      if (!rules) rules = topic_rules(tip, config, *topic);
+      if (!rules) rules = topic_rules(tip, config, topic);
       std::function<bool(BrokerId)> const is_acceptable = [&](BrokerId candidate) {
         if (candidate != broker) return may_lead(tip, *partition, candidate);
         return move == Move::comes && tip.find_broker(broker)->has_online_directory(partition->directory_of(broker));
       };
-      PartitionChange change{.topic_id = id,
+      PartitionChange change{.topic_id = topic.id,
                              .index = index,
                              .partition = *partition,
                              .min_isr = rules->min_isr,
-                             .elr_enabled = elr_enabled,
+                             .elr_enabled = tip.feature_level(kElrFeature) > 0,
                              .election = rules->allows_unclean ? Election::unclean : Election::online,
                              .may_lead = is_acceptable,
                              .hooks = *config.hooks};
       if (move != Move::comes) std::erase(change.target_isr, broker);
       if (move == Move::lost_unsynced) change.unclean_shutdown = {broker};
-      add_partition_change(out, change, metadata_version);
+      add_partition_change(out, change, tip.metadata_version());
     });
+  };
+  if (move == Move::comes) {
+    tip.leaderless_counts.for_each([&](TopicId const& id, int32_t) { change_topic(*tip.find_topic(id)); });
+  } else {
+    for_each_topic_on(tip, broker, [&](TopicImage const& topic) {
+      change_topic(topic);
+      return true;
+    });
+  }
+}
+
+// Replicas of `broker` in `gone` directories lead nothing and leave their sets.
+void leave_directories(Image const& tip, ControllerConfig const& config, BrokerImage const& broker,
+                       std::vector<DirectoryId> const& gone, RecordList& out) {
+  for_each_topic_on(tip, broker.id, [&](TopicImage const& topic) {
+    std::optional<TopicRules> rules;
+    topic.partitions.for_each([&](int32_t index, PartitionImagePtr const& partition) {
+      auto const directory = partition->directory_of(broker.id);
+      if (std::find(gone.begin(), gone.end(), directory) == gone.end() || !partition->has_replica(broker.id)) return;
+      if (!rules) rules = topic_rules(tip, config, topic);
+      add_replica_removal(out, tip, config, *rules, topic, index, *partition, broker.id, std::nullopt);
+    });
+    return true;
   });
 }
 
 bool has_leaderships(Image const& tip, BrokerId broker) {
-  return !tip.topics.for_each([&](std::string const&, TopicImagePtr const& topic) {
-    return topic->partitions.for_each([&](int32_t, PartitionImagePtr const& p) { return p->leader != broker; });
+  return !for_each_topic_on(tip, broker, [&](TopicImage const& topic) {
+    return topic.partitions.for_each([&](int32_t, PartitionImagePtr const& p) { return p->leader != broker; });
   });
 }
 
@@ -81,6 +104,28 @@ void add_cordoned(RecordList& out, BrokerImage const& broker, std::vector<Direct
   r.broker_epoch = broker.epoch;
   r.cordoned_log_dirs = directories;
   out.add(r, 3);
+}
+
+// Of the broker's directories those that it reports as failed.
+std::vector<DirectoryId> directories_gone(BrokerImage const& broker, BrokerHeartbeat const& request) {
+  std::vector<DirectoryId> gone;
+  if (!request.offline_directories) return gone;
+  for (auto const& directory : *request.offline_directories) {
+    if (std::binary_search(broker.directories.begin(), broker.directories.end(), directory)) gone.push_back(directory);
+  }
+  return gone;
+}
+
+void add_directories_left(RecordList& out, BrokerImage const& broker, std::vector<DirectoryId> const& gone) {
+  std::vector<DirectoryId> left;
+  for (auto const& directory : broker.directories) {
+    if (std::find(gone.begin(), gone.end(), directory) == gone.end()) left.push_back(directory);
+  }
+  protocol::BrokerRegistrationChangeRecord r;
+  r.broker_id = broker.id.value;
+  r.broker_epoch = broker.epoch;
+  r.log_dirs = left;
+  out.add(r, 2);
 }
 
 ApiError check_directories(Image const& tip, RegisterBroker const& request) {
@@ -129,6 +174,7 @@ ApiError check_features(Image const& tip, RegisterBroker const& request) {
 
 Decision Controller::decide(Image const& tip, RegisterBroker const& request, Mono now) {
   Decision decision;
+  decision.is_atomic = false;
   RegisterBrokerAnswer answer;
   auto const fail = [&](ApiError error) {
     answer.error = std::move(error);
@@ -142,19 +188,22 @@ Decision Controller::decide(Image const& tip, RegisterBroker const& request, Mon
   auto sorted_directories = request.directories;
   std::sort(sorted_directories.begin(), sorted_directories.end());
   auto const* existing = tip.find_broker(request.id);
-  if (existing != nullptr && existing->incarnation_id != request.incarnation_id) {
-    // Who holds the same directories holds their locks: the process before it is gone, whatever its session says.
-    bool const same_directories = !sorted_directories.empty() && sorted_directories == existing->directories;
-    auto const heard = last_heard_.find(request.id);
-    bool const has_session = request.id == config_.node_id ||
-                             (heard != last_heard_.end() && now - heard->second < config_.broker_session);
-    if (!same_directories && has_session && existing->is_active()) {
-      return fail({ErrorCode::duplicate_broker_registration, "Another broker is registered with that broker id."});
+  bool const is_same_process = existing != nullptr && existing->incarnation_id == request.incarnation_id;
+  if (existing != nullptr && !is_same_process) {
+    // Who holds a directory of the broker's holds its lock: the process before it is gone, whatever its session says.
+    auto const is_held = [&](DirectoryId const& id) {
+      return std::binary_search(existing->directories.begin(), existing->directories.end(), id);
+    };
+    bool const has_directory = std::any_of(sorted_directories.begin(), sorted_directories.end(), is_held);
+    bool const has_session = request.id == config_.node_id || fencing_.has_session(request.id, existing->epoch, now);
+    if (!has_directory && has_session && existing->is_active()) {
+      return fail({ErrorCode::duplicate_broker_registration,
+                   "Another broker is registered with that broker id. If the broker was recently restarted this should "
+                   "self-resolve once the heartbeat manager expires the broker's session."});
     }
   }
   if (request.is_migrating_zk_broker) {
-    return fail({ErrorCode::invalid_registration,
-                 "Controller does not support registering ZK brokers."});
+    return fail({ErrorCode::broker_id_not_registered, "Controller does not support registering ZK brokers."});
   }
   if (auto problem = check_directories(tip, request); !problem.ok()) return fail(std::move(problem));
   if (request.endpoints.empty()) return fail({ErrorCode::invalid_registration, "No listeners specified in request"});
@@ -162,33 +211,62 @@ Decision Controller::decide(Image const& tip, RegisterBroker const& request, Mon
 
   BrokerImage broker;
   broker.id = request.id;
-  broker.epoch = tip.offset.value + 1;  // the offset that the record will have
   broker.incarnation_id = request.incarnation_id;
   broker.endpoints = request.endpoints;
   broker.features = request.features;
   broker.rack = request.rack;
-  broker.is_fenced = true;
   broker.directories = sorted_directories;
   broker.cordoned_directories = request.cordoned_directories;
-  if (existing != nullptr && existing->incarnation_id == request.incarnation_id) {
-    broker.is_fenced = existing->is_fenced;  // the answer to the first request was lost
+  if (is_same_process) {  // the answer to the first request was lost, or its listeners changed
+    broker.epoch = existing->epoch;
+    broker.is_fenced = existing->is_fenced;
     broker.is_in_controlled_shutdown = existing->is_in_controlled_shutdown;
-  } else if (existing != nullptr) {
-    bool const is_clean = request.previous_broker_epoch == existing->epoch;
-    RecordList moves;
-    move_partitions(tip, config_, request.id, is_clean ? Move::leaves : Move::lost_unsynced, moves);
-    add_broker_record(decision.records, broker, tip.metadata_version());
-    decision.records.append(moves);
+  } else {
+    bool const is_clean = existing == nullptr || request.previous_broker_epoch == existing->epoch;
+    bool const is_unclean_move = !is_clean && tip.feature_level(kElrFeature) > 0;
+    // The process before it goes first, then it is registered: cut between the two, it is not registered and asks again.
+    move_partitions(tip, config_, request.id, is_unclean_move ? Move::lost_unsynced : Move::leaves, decision.records);
+    broker.epoch = tip.offset.value + 1 + static_cast<int64_t>(decision.records.size());  // the offset of its record
+    heartbeats_.erase(request.id);
   }
-  if (decision.records.empty()) add_broker_record(decision.records, broker, tip.metadata_version());
-  last_heard_[request.id] = now;
+  add_broker_record(decision.records, broker, tip.metadata_version());
+  fencing_.on_heard(request.id, broker.epoch, broker.is_fenced, now, fencing_effects_);
   answer.broker_epoch = broker.epoch;
   decision.answer = std::move(answer);
   return decision;
 }
 
+// Where the slowest of those who may lead is in the metadata log.
+int64_t Controller::lowest_active_offset(Image const& tip) const {
+  auto lowest = std::numeric_limits<int64_t>::max();
+  tip.brokers.for_each([&](BrokerId id, auto const& broker) {
+    if (!broker->is_active()) return;
+    auto const found = heartbeats_.find(id);
+    lowest = std::min(lowest, found == heartbeats_.end() ? int64_t{-1} : found->second.metadata_offset);
+  });
+  return lowest;
+}
+
+Controller::BrokerState Controller::next_state(Image const& tip, BrokerImage const& broker, BrokerHeartbeat const& request) const {
+  if (broker.is_fenced) {
+    if (request.want_shut_down) return BrokerState::may_stop;
+    return !request.want_fence && request.metadata_offset >= broker.epoch ? BrokerState::unfenced : BrokerState::fenced;
+  }
+  if (!broker.is_in_controlled_shutdown) {
+    if (request.want_fence) return request.want_shut_down ? BrokerState::may_stop : BrokerState::fenced;
+    if (!request.want_shut_down) return BrokerState::unfenced;
+    return has_leaderships(tip, broker.id) ? BrokerState::shutting_down : BrokerState::may_stop;
+  }
+  if (has_leaderships(tip, broker.id)) return BrokerState::shutting_down;
+  // The others must have heard who leads now, or they would go on asking one that is gone.
+  auto const since = heartbeats_.find(broker.id);
+  auto const offset = since == heartbeats_.end() ? int64_t{-1} : since->second.shutdown_offset;
+  return offset <= lowest_active_offset(tip) ? BrokerState::may_stop : BrokerState::shutting_down;
+}
+
 Decision Controller::decide(Image const& tip, BrokerHeartbeat const& request, Mono now) {
   Decision decision;
+  decision.is_atomic = false;
   BrokerHeartbeatAnswer answer;
   auto const* broker = tip.find_broker(request.id);
   if (broker == nullptr || broker->epoch != request.epoch) {
@@ -196,46 +274,53 @@ Decision Controller::decide(Image const& tip, BrokerHeartbeat const& request, Mo
     decision.answer = std::move(answer);
     return decision;
   }
-  last_heard_[request.id] = now;
-  answer.is_caught_up = request.metadata_offset >= broker->epoch;
-  answer.is_fenced = broker->is_fenced;
   auto& out = decision.records;
-  auto const fence = [&] {
-    add_fencing(out, *broker, true);
+  bool const has_directories = tip.metadata_version() >= kMetadataVersion37Iv2;
+  auto const gone = has_directories ? directories_gone(*broker, request) : std::vector<DirectoryId>();
+  auto next = next_state(tip, *broker, request);
+  // What lies in directories that fail just now must not be led first: it comes back with the next heartbeat.
+  if (broker->is_fenced && next == BrokerState::unfenced && !gone.empty()) next = BrokerState::fenced;
+  if (!broker->is_fenced && (next == BrokerState::fenced || next == BrokerState::may_stop)) {
+    add_fence(tip, *broker, out);
+  } else if (broker->is_fenced && next == BrokerState::unfenced) {
+    add_fencing(out, *broker, false);
+    move_partitions(tip, config_, request.id, Move::comes, out);
+  } else if (next == BrokerState::shutting_down && !broker->is_in_controlled_shutdown) {
+    add_controlled_shutdown(out, *broker);
     move_partitions(tip, config_, request.id, Move::leaves, out);
-    answer.is_fenced = true;
-  };
-  if (broker->is_fenced) {
-    if (request.want_shut_down) {
-      answer.should_shut_down = true;
-    } else if (!request.want_fence && answer.is_caught_up) {
-      add_fencing(out, *broker, false);
-      if (request.cordoned_directories && tip.metadata_version() >= kMetadataVersion43 &&
-          broker->cordoned_directories != request.cordoned_directories) {
-        add_cordoned(out, *broker, *request.cordoned_directories);
-      }
-      move_partitions(tip, config_, request.id, Move::comes, out);
-      answer.is_fenced = false;
-    }
-  } else if (request.want_shut_down) {
-    if (!request.want_fence && has_leaderships(tip, request.id)) {
-      if (!broker->is_in_controlled_shutdown) {
-        add_controlled_shutdown(out, *broker);
-        move_partitions(tip, config_, request.id, Move::leaves, out);
-      }
-    } else {
-      fence();
-      answer.should_shut_down = true;
-    }
-  } else if (request.want_fence) {
-    fence();
   }
+  bool const stays_fenced = next == BrokerState::fenced || next == BrokerState::may_stop;
+  auto& heard = heartbeats_[request.id];
+  heard.metadata_offset = request.metadata_offset;
+  if (stays_fenced) heard.shutdown_offset = -1;
+  if (next == BrokerState::shutting_down && heard.shutdown_offset < 0) {
+    heard.shutdown_offset = tip.offset.value + static_cast<int64_t>(out.size());
+  }
+  fencing_.on_heard(request.id, broker->epoch, stays_fenced, now, fencing_effects_);
+  if (!gone.empty()) {
+    leave_directories(tip, config_, *broker, gone, out);
+    add_directories_left(out, *broker, gone);
+  }
+  if (request.cordoned_directories && tip.metadata_version() >= kMetadataVersion43) {
+    auto cordoned = *request.cordoned_directories;
+    std::sort(cordoned.begin(), cordoned.end());
+    if (broker->cordoned_directories != cordoned) add_cordoned(out, *broker, std::move(cordoned));
+  }
+  answer.is_caught_up = request.metadata_offset >= broker->epoch;
+  answer.is_fenced = stays_fenced;
+  answer.should_shut_down = next == BrokerState::may_stop;
   decision.answer = std::move(answer);
   return decision;
 }
 
+void Controller::add_fence(Image const& tip, BrokerImage const& broker, RecordList& out) const {
+  move_partitions(tip, config_, broker.id, Move::leaves, out);
+  add_fencing(out, broker, true);
+}
+
 Decision Controller::decide(Image const& tip, UnregisterBroker const& request, Mono) {
   Decision decision;
+  decision.is_atomic = false;
   UnregisterBrokerAnswer answer;
   auto const* broker = tip.find_broker(request.id);
   if (broker == nullptr) {
@@ -246,7 +331,8 @@ Decision Controller::decide(Image const& tip, UnregisterBroker const& request, M
     r.broker_id = request.id.value;
     r.broker_epoch = broker->epoch;
     decision.records.add(r, 0);
-    last_heard_.erase(request.id);
+    fencing_.forget(request.id);
+    heartbeats_.erase(request.id);
   }
   decision.answer = std::move(answer);
   return decision;
@@ -281,19 +367,46 @@ Decision Controller::decide(Image const& tip, RegisterController const& request,
 RecordList Controller::fence_stale_brokers(Image const& tip, Mono now) {
   RecordList out;
   tip.brokers.for_each([&](BrokerId id, auto const& broker) {
-    if (id == config_.node_id || broker->is_fenced) return true;
-    auto const heard = last_heard_.find(id);
-    if (heard != last_heard_.end() && now - heard->second < config_.broker_session) return true;
-    add_fencing(out, *broker, true);
-    move_partitions(tip, config_, id, Move::leaves, out);
+    if (id == config_.node_id || broker->is_fenced || fencing_.has_session(id, broker->epoch, now)) return true;
+    add_fence(tip, *broker, out);
     return false;  // the next one is decided on the image that this one makes
   });
   return out;
 }
 
+RecordList Controller::on_fencing_event(Image const& tip, fencing::Event const& event, Mono now) {
+  fencing::Effects effects;
+  fencing_.on_event(event, now, effects);
+  RecordList out;
+  for (auto const& effect : effects) {
+    auto const* fence = std::get_if<fencing::Fence>(&effect);
+    if (fence == nullptr) {
+      fencing_effects_.push_back(effect);
+      continue;
+    }
+    auto const* broker = tip.find_broker(fence->broker);
+    if (broker != nullptr && broker->epoch == fence->epoch && !broker->is_fenced) add_fence(tip, *broker, out);
+  }
+  return out;
+}
+
+std::vector<fencing::Probe> Controller::take_probes() {
+  std::vector<fencing::Probe> out;
+  for (auto const& effect : std::exchange(fencing_effects_, {})) {
+    if (auto const* probe = std::get_if<fencing::Probe>(&effect); probe != nullptr && probe->broker != config_.node_id) {
+      out.push_back(*probe);
+    }
+  }
+  return out;
+}
+
 void Controller::reset_sessions(Image const& tip, Mono now) {
-  last_heard_.clear();
-  tip.brokers.for_each([&](BrokerId id, auto const&) { last_heard_[id] = now; });
+  fencing_.clear();
+  fencing_effects_.clear();
+  heartbeats_.clear();
+  tip.brokers.for_each([&](BrokerId id, auto const& broker) {
+    fencing_.on_heard(id, broker->epoch, broker->is_fenced, now, fencing_effects_);
+  });
 }
 
 }  // namespace millrace::metadata

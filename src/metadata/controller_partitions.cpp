@@ -100,6 +100,7 @@ PartitionIsrChanged Controller::change_isr(Image const& tip, BrokerId broker, Pa
 
 Decision Controller::decide(Image const& tip, AlterPartition const& request, Mono) {
   Decision decision;
+  decision.is_atomic = false;
   AlterPartitionAnswer answer;
   if (!is_current_broker(tip, request.broker, request.broker_epoch) && !MR_MUTANT(*config_.hooks, "metadata.stale_broker_epoch")) {
     answer.error = {ErrorCode::stale_broker_epoch, std::nullopt};
@@ -112,12 +113,137 @@ Decision Controller::decide(Image const& tip, AlterPartition const& request, Mon
   return decision;
 }
 
-Decision Controller::decide(Image const&, ElectLeaders const&, Mono) {
-  return {{}, ElectLeadersAnswer{{ErrorCode::unsupported_version, std::nullopt}, {}}};
+// ---- elections
+
+namespace {
+
+// One partition's election with the sets as they are. Whether anything changed.
+bool add_election(RecordList& out, Image const& tip, ControllerConfig const& config, TopicImage const& topic, int32_t index,
+                  Election election) {
+  auto const& partition = *topic.find_partition(index);
+  std::function<bool(BrokerId)> const is_acceptable = [&](BrokerId id) { return may_lead(tip, partition, id); };
+  PartitionChange const change{.topic_id = topic.id,
+                               .index = index,
+                               .partition = partition,
+                               .min_isr = topic_rules(tip, config, topic).min_isr,
+                               .elr_enabled = tip.feature_level(kElrFeature) > 0,
+                               .election = election,
+                               .may_lead = is_acceptable,
+                               .hooks = *config.hooks};
+  return add_partition_change(out, change, tip.metadata_version()).has_value();
 }
 
-Decision Controller::decide(Image const&, AssignReplicasToDirectories const&, Mono) {
-  return {{}, AssignReplicasToDirectoriesAnswer{{ErrorCode::unsupported_version, std::nullopt}, {}}};
+}  // namespace
+
+ApiError Controller::elect_leader(Image const& tip, TopicImage const* topic, std::string_view name, int32_t index, bool is_unclean,
+                                  RecordList& out) const {
+  if (topic == nullptr) return {ErrorCode::unknown_topic_or_partition, fmt::format("No such topic as {}", name)};
+  auto const* partition = topic->find_partition(index);
+  if (partition == nullptr) return {ErrorCode::unknown_topic_or_partition, fmt::format("No such partition as {}-{}", name, index)};
+  bool const is_needed = is_unclean ? partition->leader == kNoBroker : partition->leader != partition->replicas.front();
+  if (!is_needed) return {ErrorCode::election_not_needed, "Leader election not needed for topic partition."};
+  if (add_election(out, tip, config_, *topic, index, is_unclean ? Election::unclean : Election::preferred)) return {};
+  if (is_unclean) return {ErrorCode::eligible_leaders_not_available, "Eligible topic partition leaders are not available."};
+  return {ErrorCode::preferred_leader_not_available, "The preferred leader was not available."};
+}
+
+Decision Controller::decide(Image const& tip, ElectLeaders const& request, Mono) {
+  Decision decision;
+  decision.is_atomic = false;
+  ElectLeadersAnswer answer;
+  auto const elect = [&](TopicImage const* topic, std::string const& name, int32_t index) {
+    auto error = elect_leader(tip, topic, name, index, request.is_unclean, decision.records);
+    if (!request.partitions && error.code == ErrorCode::election_not_needed) return;
+    answer.partitions.push_back({name, index, std::move(error)});
+  };
+  if (request.partitions) {
+    for (auto const& [name, indexes] : *request.partitions) {
+      for (auto const index : indexes) elect(tip.find_topic(name), name, index);
+    }
+  } else {
+    tip.topics.for_each([&](std::string const& name, TopicImagePtr const& topic) {
+      topic->partitions.for_each([&](int32_t index, auto const&) { elect(topic.get(), name, index); });
+    });
+  }
+  if (decision.records.size() > static_cast<size_t>(kPartitionsPerRequestMax)) {
+    decision.records = {};
+    answer = {{ErrorCode::policy_violation, "Unable to perform excessively large batch operation."}, {}};
+  }
+  decision.answer = std::move(answer);
+  return decision;
+}
+
+RecordList Controller::balance_leaders(Image const& tip, size_t count_max) const {
+  RecordList out;
+  tip.topics_by_id.for_each([&](TopicId const&, TopicImagePtr const& topic) {
+    return topic->partitions.for_each([&](int32_t index, PartitionImagePtr const& partition) {
+      if (partition->leader != partition->replicas.front()) add_election(out, tip, config_, *topic, index, Election::preferred);
+      return out.size() < count_max;
+    });
+  });
+  return out;
+}
+
+RecordList Controller::elect_missing_leaders(Image const& tip, size_t count_max) const {
+  RecordList out;
+  tip.leaderless_counts.for_each([&](TopicId const& id, int32_t) {
+    auto const& topic = *tip.find_topic(id);
+    auto const election = topic_rules(tip, config_, topic).allows_unclean ? Election::unclean : Election::online;
+    return topic.partitions.for_each([&](int32_t index, PartitionImagePtr const& partition) {
+      if (partition->leader == kNoBroker) add_election(out, tip, config_, topic, index, election);
+      return out.size() < count_max;
+    });
+  });
+  return out;
+}
+
+// ---- directories
+
+namespace {
+
+ErrorCode assign_directory(Image const& tip, ControllerConfig const& config, BrokerImage const& broker,
+                           ReplicaDirectory const& replica, RecordList& out) {
+  auto const* topic = tip.find_topic(replica.topic);
+  if (topic == nullptr) return ErrorCode::unknown_topic_id;
+  auto const* partition = topic->find_partition(replica.partition);
+  if (partition == nullptr) return ErrorCode::unknown_topic_or_partition;
+  if (!partition->has_replica(broker.id)) return ErrorCode::not_leader_or_follower;
+  if (!broker.has_online_directory(replica.directory)) {
+    add_replica_removal(out, tip, config, topic_rules(tip, config, *topic), *topic, replica.partition, *partition, broker.id,
+                        replica.directory);
+    return ErrorCode::none;
+  }
+  std::function<bool(BrokerId)> const is_acceptable = [&](BrokerId id) { return may_lead(tip, *partition, id); };
+  PartitionChange const change{.topic_id = topic->id,
+                               .index = replica.partition,
+                               .partition = *partition,
+                               .min_isr = topic_rules(tip, config, *topic).min_isr,
+                               .elr_enabled = tip.feature_level(kElrFeature) > 0,
+                               .may_lead = is_acceptable,
+                               .directory = {{broker.id, replica.directory}},
+                               .hooks = *config.hooks};
+  add_partition_change(out, change, tip.metadata_version());
+  return ErrorCode::none;
+}
+
+}  // namespace
+
+Decision Controller::decide(Image const& tip, AssignReplicasToDirectories const& request, Mono) {
+  Decision decision;
+  decision.is_atomic = false;
+  AssignReplicasToDirectoriesAnswer answer;
+  if (tip.metadata_version() < kMetadataVersion37Iv2) {
+    answer.error = {ErrorCode::unsupported_version, "Directory assignment is not supported yet."};
+  } else if (!is_current_broker(tip, request.broker, request.broker_epoch)) {
+    answer.error = {ErrorCode::stale_broker_epoch, std::nullopt};
+  } else {
+    auto const& broker = *tip.find_broker(request.broker);
+    for (auto const& replica : request.replicas) {
+      answer.replicas.emplace_back(replica, assign_directory(tip, config_, broker, replica, decision.records));
+    }
+  }
+  decision.answer = std::move(answer);
+  return decision;
 }
 
 }  // namespace millrace::metadata

@@ -6,17 +6,10 @@
 #include "millrace/metadata/features.h"
 #include "millrace/metadata/topic_name.h"
 #include "millrace/protocol/records/metadata.h"
+#include "placement.h"
 
 namespace millrace::metadata {
 namespace {
-
-std::vector<BrokerId> active_brokers(Image const& tip) {
-  std::vector<BrokerId> out;
-  tip.brokers.for_each([&](BrokerId id, auto const& broker) {
-    if (broker->is_active()) out.push_back(id);
-  });
-  return out;
-}
 
 std::vector<BrokerId> only_active(Image const& tip, std::vector<BrokerId> const& replicas) {
   std::vector<BrokerId> out;
@@ -25,12 +18,6 @@ std::vector<BrokerId> only_active(Image const& tip, std::vector<BrokerId> const&
     if (broker != nullptr && broker->is_active()) out.push_back(id);
   }
   return out;
-}
-
-DirectoryId default_directory(Image const& tip, BrokerId id) {
-  auto const* broker = tip.find_broker(id);
-  if (broker == nullptr || broker->directories.size() != 1) return kDirectoryUnassigned;
-  return broker->directories.front();
 }
 
 PartitionImage new_partition(Image const& tip, std::vector<BrokerId> replicas, std::vector<BrokerId> isr) {
@@ -42,31 +29,11 @@ PartitionImage new_partition(Image const& tip, std::vector<BrokerId> replicas, s
   return p;
 }
 
-// Replica sets for partitions [first, first + count), spread round the brokers. Live ones lead.
-Result<std::vector<std::vector<BrokerId>>> place(Image const& tip, int32_t first, int32_t count, int16_t replication_factor) {
-  auto const fail = [&](std::string_view why) {
-    return Error{ErrorKind::invalid, fmt::format("Unable to replicate the partition {} time(s): {}", replication_factor, why)};
-  };
-  if (replication_factor > static_cast<int64_t>(tip.brokers.size())) {
-    return fail(fmt::format("The target replication factor of {} cannot be reached because only {} broker(s) are registered.",
-                            replication_factor, tip.brokers.size()));
-  }
-  auto brokers = active_brokers(tip);
-  if (brokers.empty()) return fail("All brokers are currently fenced.");
-  auto const active_count = brokers.size();
-  tip.brokers.for_each([&](BrokerId id, auto const& broker) {
-    if (!broker->is_active()) brokers.push_back(id);
-  });
-  std::vector<std::vector<BrokerId>> out;
-  for (int32_t i = 0; i < count; ++i) {
-    std::vector<BrokerId> replicas;
-    auto const start = static_cast<size_t>(first + i) % active_count;
-    for (size_t j = 0; replicas.size() < static_cast<size_t>(replication_factor); ++j) {
-      replicas.push_back(j < active_count ? brokers[(start + j) % active_count] : brokers[j]);
-    }
-    out.push_back(std::move(replicas));
-  }
-  return out;
+// The same for the same topic and place in it, and different from topic to topic.
+Random placement_random(TopicId const& topic, int32_t first) {
+  uint64_t seed = static_cast<uint64_t>(first);
+  for (auto byte : topic.bytes) seed = mix_priority(seed * 31 + byte);
+  return Random(seed);
 }
 
 std::optional<std::string> check_manual_assignment(Image const& tip, std::vector<BrokerId> const& replicas,
@@ -135,7 +102,7 @@ Plan plan_manual(Image const& tip, TopicCreation const& topic) {
   return plan;
 }
 
-Plan plan_automatic(Image const& tip, TopicCreation const& topic, ControllerConfig const& config) {
+Plan plan_automatic(Image const& tip, TopicCreation const& topic, TopicId const& id, ControllerConfig const& config) {
   if (topic.replication_factor < -1 || topic.replication_factor == 0) {
     return {{ErrorCode::invalid_replication_factor,
              "Replication factor must be larger than 0, or -1 to use the default value."}, {}};
@@ -145,7 +112,7 @@ Plan plan_automatic(Image const& tip, TopicCreation const& topic, ControllerConf
   }
   auto const count = topic.partition_count == -1 ? config.default_partition_count : topic.partition_count;
   auto const replication_factor = topic.replication_factor == -1 ? config.default_replication_factor : topic.replication_factor;
-  auto placed = place(tip, 0, count, replication_factor);
+  auto placed = place_replicas(tip, count, replication_factor, placement_random(id, 0));
   if (!placed) return {{ErrorCode::invalid_replication_factor, placed.error().message}, {}};
   Plan plan;
   for (int32_t i = 0; i < count; ++i) {
@@ -206,11 +173,12 @@ TopicCreated Controller::create_topic(Image const& tip, TopicCreation const& top
   created.name = topic.name;
   created.error = check_topic(tip, topic);
   if (!created.error.ok()) return created;
-  auto plan = topic.assignments.empty() ? plan_automatic(tip, topic, config_) : plan_manual(tip, topic);
+  auto const id = make_uuid_();
+  auto plan = topic.assignments.empty() ? plan_automatic(tip, topic, id, config_) : plan_manual(tip, topic);
   created.error = std::move(plan.error);
   if (!created.error.ok()) return created;
 
-  created.id = make_uuid_();
+  created.id = id;
   created.partition_count = static_cast<int32_t>(plan.partitions.size());
   created.replication_factor = static_cast<int16_t>(plan.partitions.begin()->second.replicas.size());
   protocol::TopicRecord record;
@@ -313,7 +281,7 @@ ApiError grow_topic(Image const& tip, TopicGrowth const& growth, int32_t& partit
       }
     }
   } else {
-    auto made = place(tip, present, additional, static_cast<int16_t>(replication_factor));
+    auto made = place_replicas(tip, additional, static_cast<int16_t>(replication_factor), placement_random(topic->id, present));
     if (!made) return {ErrorCode::invalid_replication_factor, made.error().message};
     placed = *std::move(made);
   }

@@ -95,6 +95,30 @@ void check_partition(TopicImage const& topic, int32_t index, PartitionImage cons
   for (auto broker : p.elr) MR_ASSERT_VALUES(!p.is_in_isr(broker), "{}-{} broker {}", topic.name, index, broker);
 }
 
+void check_indexes(Image const& image) {
+  size_t leaderless_topics = 0;
+  image.topics_by_id.for_each([&](TopicId const& id, TopicImagePtr const& topic) {
+    int32_t leaderless = 0;
+    topic->partitions.for_each([&](int32_t index, PartitionImagePtr const& partition) {
+      if (partition->leader == kNoBroker) ++leaderless;
+      for (auto broker : partition->replicas) {
+        auto const* topics = image.topics_by_broker.find(broker);
+        MR_ASSERT_VALUES(topics != nullptr && topics->contains(id), "{}-{} broker {}", topic->name, index, broker);
+      }
+    });
+    auto const* counted = image.leaderless_counts.find(id);
+    MR_ASSERT_VALUES((counted == nullptr ? 0 : *counted) == leaderless, "{} has {} without leader", topic->name, leaderless);
+    leaderless_topics += leaderless > 0 ? 1 : 0;
+  });
+  MR_ASSERT(leaderless_topics == image.leaderless_counts.size());
+  image.topics_by_broker.for_each([&](BrokerId broker, PersistentMap<TopicId, bool> const& topics) {
+    MR_ASSERT_VALUES(!topics.empty(), "broker {}", broker);
+    topics.for_each([&](TopicId const& id, bool) {
+      MR_ASSERT_VALUES(image.find_topic(id) != nullptr, "broker {} topic {}", broker, id);
+    });
+  });
+}
+
 }  // namespace
 
 void Image::check_invariants() const {
@@ -113,6 +137,7 @@ void Image::check_invariants() const {
     });
   });
   configs.for_each([](ConfigResource const&, ConfigMap const& set) { MR_ASSERT(!set.empty()); });
+  check_indexes(*this);
 }
 
 }  // namespace millrace::metadata

@@ -143,7 +143,36 @@ void put_topic(Target t, std::shared_ptr<TopicImage const> topic) {
   t.image.topics_by_id.set(id, std::move(topic));
 }
 
+void index_partition(Image& image, TopicImage const& topic, PartitionImage const* before, PartitionImage const& after) {
+  if (before == nullptr || before->replicas != after.replicas) {
+    for (auto broker : after.replicas) {
+      auto const* found = image.topics_by_broker.find(broker);
+      if (found != nullptr && found->contains(topic.id)) continue;
+      image.topics_by_broker.set(broker, (found == nullptr ? PersistentMap<TopicId, bool>() : *found).with(topic.id, true));
+    }
+  }
+  bool const was_leaderless = before != nullptr && before->leader == kNoBroker;
+  bool const is_leaderless = after.leader == kNoBroker;
+  if (was_leaderless == is_leaderless) return;
+  auto const* count = image.leaderless_counts.find(topic.id);
+  auto const now = (count == nullptr ? 0 : *count) + (is_leaderless ? 1 : -1);
+  if (now > 0) image.leaderless_counts.set(topic.id, now);
+  else image.leaderless_counts.remove(topic.id);
+}
+
+void unindex_topic(Image& image, TopicId const& id) {
+  auto const all = image.topics_by_broker;
+  all.for_each([&](BrokerId broker, PersistentMap<TopicId, bool> const& topics) {
+    if (!topics.contains(id)) return;
+    auto rest = topics.without(id);
+    if (rest.empty()) image.topics_by_broker.remove(broker);
+    else image.topics_by_broker.set(broker, std::move(rest));
+  });
+  image.leaderless_counts.remove(id);
+}
+
 void put_partition(Target t, TopicImage const& topic, int32_t index, PartitionImage partition) {
+  index_partition(t.image, topic, topic.find_partition(index), partition);
   auto changed = std::make_shared<TopicImage>(topic);
   changed->partitions.set(index, std::make_shared<PartitionImage const>(std::move(partition)));
   auto& delta = t.delta.topics[topic.id];
@@ -224,6 +253,7 @@ Status apply(Target t, RemoveTopicRecord const& r) {
   topic.partitions.for_each([&](int32_t index, PartitionImagePtr const&) { delta.partitions.insert(index); });
   t.image.topics.remove(topic.name);
   t.image.topics_by_id.remove(topic.id);
+  unindex_topic(t.image, topic.id);
   ConfigResource const resource{ConfigResourceType::topic, topic.name};
   if (t.image.configs.contains(resource)) {
     t.image.configs.remove(resource);

@@ -8,12 +8,14 @@
 #include "millrace/base/hooks.h"
 #include "millrace/base/time.h"
 #include "millrace/metadata/controller_api.h"
+#include "millrace/metadata/fencing.h"
 #include "millrace/metadata/image.h"
 #include "millrace/metadata/records.h"
 
 namespace millrace::metadata {
 
 inline constexpr int32_t kPartitionsPerRequestMax = 10'000;
+inline constexpr size_t kElectionsPerPassMax = 1000;
 
 struct ControllerConfig {
   BrokerId node_id;
@@ -28,8 +30,11 @@ struct ControllerConfig {
 };
 
 struct Decision {
-  RecordList records;        // one atomic batch; empty: nothing changes
+  RecordList records;        // empty: nothing changes
   ControllerAnswer answer;
+  // One batch, all or nothing. Else the records may go into several batches, for each of them alone leaves the image
+  // in order: what a lost controller left out is decided again by the next.
+  bool is_atomic = true;
 };
 
 class Controller {
@@ -44,9 +49,17 @@ class Controller {
   static RecordList default_feature_records();
 
   Decision decide(Image const& tip, ControllerRequest const& request, Mono now);
-  // Fences brokers that have not been heard of for a session; at most one batch a call. This node itself is not
-  // watched: it is here.
+  // Fences brokers that have not been heard of for a session; at most one a call. This node itself is not
+  // watched: it is here. Not atomic.
   RecordList fence_stale_brokers(Image const& tip, Mono now);
+  // The same for who is proved to be gone before its session is over (fencing.h). Not atomic.
+  RecordList on_fencing_event(Image const& tip, fencing::Event const& event, Mono now);
+  // Gives leaderships back to the first replicas, and leaders to partitions without one that may have one: what an
+  // unfinished decision left, or was not allowed before. At most `count_max` partitions. Not atomic.
+  RecordList balance_leaders(Image const& tip, size_t count_max) const;
+  RecordList elect_missing_leaders(Image const& tip, size_t count_max) const;
+  // Listeners to be tried, since the last call. Never this node's own.
+  std::vector<fencing::Probe> take_probes();
   // Forgets who was heard of: leadership begins or ends.
   void reset_sessions(Image const& tip, Mono now);
 
@@ -73,12 +86,26 @@ class Controller {
   Decision decide(Image const& tip, AssignReplicasToDirectories const& request, Mono now);
   ApiError alter_configs(Image const& tip, AlterConfigs const& request, ConfigResourceChange const& change,
                          RecordList& out) const;
+  ApiError elect_leader(Image const& tip, TopicImage const* topic, std::string_view name, int32_t index, bool is_unclean,
+                        RecordList& out) const;
   PartitionIsrChanged change_isr(Image const& tip, BrokerId broker, PartitionIsrChange const& change, RecordList& out) const;
   TopicCreated create_topic(Image const& tip, TopicCreation const& topic, RecordList& out);
 
+  enum class BrokerState : uint8_t { fenced, unfenced, shutting_down, may_stop };
+  BrokerState next_state(Image const& tip, BrokerImage const& broker, BrokerHeartbeat const& request) const;
+  int64_t lowest_active_offset(Image const& tip) const;
+  void add_fence(Image const& tip, BrokerImage const& broker, RecordList& out) const;
+
+  struct Heartbeats {
+    int64_t metadata_offset = -1;
+    int64_t shutdown_offset = -1;  // where its leaderships were moved away
+  };
+
   ControllerConfig config_;
   std::function<Uuid()> make_uuid_;
-  std::map<BrokerId, Mono> last_heard_;  // soft
+  Fencing fencing_;                            // soft
+  fencing::Effects fencing_effects_;           // until take_probes()
+  std::map<BrokerId, Heartbeats> heartbeats_;  // soft
 };
 
 }  // namespace millrace::metadata

@@ -175,6 +175,10 @@ class Image {
   PersistentMap<Uuid, AclImage> acls;
   PersistentMap<std::string, DelegationTokenImage> delegation_tokens;
 
+  // Follow from the topics, kept by replay so that a broker's fate need not look at all partitions.
+  PersistentMap<BrokerId, PersistentMap<TopicId, bool>> topics_by_broker;  // all that have a replica there, maybe more
+  PersistentMap<TopicId, int32_t> leaderless_counts;                       // partitions without a leader; never 0
+
   // Null when absent; the pointer lives as long as this image (or a later one that shares it).
   BrokerImage const* find_broker(BrokerId id) const;
   TopicImage const* find_topic(std::string_view name) const;
