@@ -1,8 +1,8 @@
-// ElectLeaders: with one replica a partition has the leader that it can have, or none.
+// ElectLeaders: preferred leaders where they can lead, or any replica at all rather than none. The controller decides.
 #include "millrace/protocol/api/elect_leaders.h"
 
 #include "handlers.h"
-#include "millrace/metadata/image.h"
+#include "millrace/runtime/controller_client.h"
 
 namespace millrace::broker {
 namespace {
@@ -12,43 +12,49 @@ using Response = protocol::ElectLeadersResponse;
 
 enum class ElectionType : int8_t { preferred = 0, unclean = 1 };
 constexpr int16_t kFirstVersionWithTypes = 1;
-constexpr int16_t kFirstVersionWithTopLevelError = 1;
 
-struct Outcome {
-  ErrorCode code = ErrorCode::none;
-  std::string message;
-};
+using Partitions = std::vector<std::pair<std::string, std::vector<int32_t>>>;
 
-Outcome elect(metadata::Image const& image, ElectionType type, Str topic, int32_t index) {
-  if (image.find_topic(topic) == nullptr) {
-    return {ErrorCode::unknown_topic_or_partition, fmt::format("No such topic as {}", topic)};
+// By name, each once.
+std::optional<Partitions> asked_partitions(Request const& request) {
+  if (request.topic_partitions.is_null()) return std::nullopt;
+  std::map<std::string, std::vector<int32_t>> asked;
+  for (auto const& topic : request.topic_partitions) {
+    auto& indexes = asked[std::string(topic.topic)];
+    indexes.insert(indexes.end(), topic.partitions.begin(), topic.partitions.end());
   }
-  auto const* partition = image.find_partition(topic, index);
-  if (partition == nullptr) {
-    return {ErrorCode::unknown_topic_or_partition, fmt::format("No such partition as {}-{}", topic, index)};
-  }
-  bool const has_preferred = !partition->replicas.empty() && partition->leader == partition->replicas.front();
-  if (type == ElectionType::preferred && has_preferred)
-    return {ErrorCode::election_not_needed, "Leader election not needed for topic partition."};
-  if (type == ElectionType::unclean && partition->leader != kNoBroker) {
-    return {ErrorCode::election_not_needed, "Leader election not needed for topic partition."};
-  }
-  if (type == ElectionType::preferred) {
-    return {ErrorCode::preferred_leader_not_available, "The preferred leader was not available."};
-  }
-  return {ErrorCode::eligible_leaders_not_available, "Eligible topic partition leaders are not available."};
+  return Partitions(asked.begin(), asked.end());
 }
 
-std::map<Str, std::vector<int32_t>> asked_partitions(RequestContext& context, Request const& request) {
-  std::map<Str, std::vector<int32_t>> asked;
-  for (auto const& topic : request.topic_partitions) {
-    for (auto const index : topic.partitions) asked[topic.topic].push_back(index);
+// Partitions of one topic stand together.
+void reply(RequestContext& context, metadata::ElectLeadersAnswer const& answer) {
+  auto& arena = context.arena();
+  Response response;
+  response.error_code = answer.error.code;
+  ArrayBuilder<Response::ReplicaElectionResult> results(arena);
+  for (auto at = answer.partitions.begin(); at != answer.partitions.end();) {
+    auto& topic = results.add();
+    topic.topic = at->topic;
+    ArrayBuilder<Response::PartitionResult> partitions(arena);
+    for (; at != answer.partitions.end() && at->topic == topic.topic; ++at) {
+      auto& out = partitions.add();
+      out.partition_id = at->partition;
+      out.error_code = at->error.code;
+      out.error_message = at->error.message ? std::optional<Str>(*at->error.message) : std::nullopt;
+    }
+    topic.partition_result = partitions.finish();
   }
-  if (!request.topic_partitions.is_null()) return asked;
-  context.image().topics.for_each([&](std::string const& name, metadata::TopicImagePtr const& topic) {
-    topic->partitions.for_each([&](int32_t index, auto const&) { asked[name].push_back(index); });
-  });
-  return asked;
+  response.replica_election_results = results.finish();
+  context.reply(response);
+}
+
+metadata::ElectLeadersAnswer refusal(std::optional<Partitions> const& asked, metadata::ApiError const& error) {
+  metadata::ElectLeadersAnswer answer;
+  answer.error = error;
+  for (auto const& [topic, indexes] : asked.value_or(Partitions())) {
+    for (auto const index : indexes) answer.partitions.push_back({topic, index, error});
+  }
+  return answer;
 }
 
 }  // namespace
@@ -56,34 +62,24 @@ std::map<Str, std::vector<int32_t>> asked_partitions(RequestContext& context, Re
 void handle_elect_leaders(ContextPtr context) {
   Request request;
   if (!context->decode(request)) return;
-  auto const number = context->version() >= kFirstVersionWithTypes ? request.election_type : int8_t{0};
-  bool const is_known = number == 0 || number == 1;
-  auto& arena = context->arena();
-  Response response;
-  if (!is_known && context->version() >= kFirstVersionWithTopLevelError)
-    response.error_code = ErrorCode::invalid_request;
-  ArrayBuilder<Response::ReplicaElectionResult> results(arena);
-  for (auto const& [topic, indexes] : asked_partitions(*context, request)) {
-    ArrayBuilder<Response::PartitionResult> partitions(arena, indexes.size());
-    for (auto const index : indexes) {
-      auto const outcome = is_known
-                               ? elect(context->image(), static_cast<ElectionType>(number), topic, index)
-                               : Outcome{ErrorCode::invalid_request, fmt::format("Unknown election type {}", number)};
-      // Asked for all, Kafka names those only for which there was something to do.
-      if (request.topic_partitions.is_null() && outcome.code == ErrorCode::election_not_needed) continue;
-      auto& out = partitions.add();
-      out.partition_id = index;
-      out.error_code = outcome.code;
-      out.error_message = arena.copy(Str(outcome.message));
-    }
-    auto made = partitions.finish();
-    if (made.empty()) continue;
-    auto& out = results.add();
-    out.topic = topic;
-    out.partition_result = made;
+  auto const type = context->version() >= kFirstVersionWithTypes ? request.election_type : int8_t{0};
+  metadata::ElectLeaders to_controller;
+  to_controller.partitions = asked_partitions(request);
+  if (type != static_cast<int8_t>(ElectionType::preferred) && type != static_cast<int8_t>(ElectionType::unclean)) {
+    return reply(*context, refusal(to_controller.partitions,
+                                   {ErrorCode::invalid_request, fmt::format("Unknown election type {}", type)}));
   }
-  response.replica_election_results = results.finish();
-  context->reply(response);
+  to_controller.is_unclean = type == static_cast<int8_t>(ElectionType::unclean);
+  auto& controller = context->services().controller;
+  auto& reactor = context->thread().reactor;
+  auto const deadline = context->arrived() + from_ms(request.timeout_ms);
+  auto asked = to_controller.partitions;
+  runtime::submit_as<metadata::ElectLeadersAnswer>(
+      controller, std::move(to_controller), deadline, reactor,
+      [context = std::move(context), asked = std::move(asked)](metadata::ElectLeadersAnswer const& answer) {
+        if (answer.error.ok()) return reply(*context, answer);
+        reply(*context, refusal(asked, answer.error));
+      });
 }
 
 }  // namespace millrace::broker

@@ -54,6 +54,7 @@ void handle_describe_log_dirs(ContextPtr context);
 void handle_alter_replica_log_dirs(ContextPtr context);
 void handle_elect_leaders(ContextPtr context);
 void handle_alter_partition(ContextPtr context);
+void handle_assign_replicas_to_dirs(ContextPtr context);
 void handle_alter_partition_reassignments(ContextPtr context);
 void handle_list_partition_reassignments(ContextPtr context);
 void handle_add_raft_voter(ContextPtr context);

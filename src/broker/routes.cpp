@@ -68,6 +68,7 @@ constexpr Route kRoutes[] = {
     {.key = ApiKey::push_telemetry, .handle = handle_push_telemetry, .is_advertised = false},
     {ApiKey::list_config_resources, handle_list_config_resources},
     {ApiKey::describe_topic_partitions, handle_describe_topic_partitions},
+    {ApiKey::assign_replicas_to_dirs, handle_assign_replicas_to_dirs},
     {ApiKey::add_raft_voter, handle_add_raft_voter},
     {ApiKey::remove_raft_voter, handle_remove_raft_voter},
     {ApiKey::update_raft_voter, handle_update_raft_voter},

@@ -7,6 +7,7 @@ namespace millrace::runtime {
 namespace {
 
 constexpr Duration kSessionCheckInterval = std::chrono::milliseconds(500);
+constexpr size_t kRecordsPerBatchMax = 4000;  // some 400 KB of partition changes: what a follower fetches at a time
 
 // An answer of the same kind that carries an error alone.
 metadata::ControllerAnswer error_like(metadata::ControllerAnswer const& answer, metadata::ApiError error) {
@@ -205,7 +206,7 @@ void ControllerDriver::on_request(metadata::ControllerRequest request, Mono dead
   }
   auto decision = controller_.decide(tip_.image(), request, now);
   waiting.answer = std::move(decision.answer);
-  if (!append_and_replay(decision.records)) {
+  if (!(decision.is_atomic ? append_and_replay(decision.records) : append_in_batches(decision.records))) {
     waiting.answer = metadata::error_answer(request, {ErrorCode::not_controller, std::nullopt});
     return release(std::move(waiting));
   }
@@ -231,6 +232,13 @@ bool ControllerDriver::append_and_replay(metadata::RecordList const& records) {
   uncommitted_.push_back({offset, tip_.visible(), tip_.take_delta()});
   // Only other brokers have sessions: a node alone has nothing to watch, and sleeps.
   if (tip_.image().brokers.size() > 1 && !is_session_check_armed_) arm_session_check();
+  return true;
+}
+
+bool ControllerDriver::append_in_batches(metadata::RecordList const& records) {
+  for (size_t at = 0; at < records.size(); at += kRecordsPerBatchMax) {
+    if (!append_and_replay(records.slice(at, kRecordsPerBatchMax))) return false;
+  }
   return true;
 }
 
@@ -324,7 +332,7 @@ void ControllerDriver::arm_session_check() {
   reactor_.call_at(reactor_.now() + kSessionCheckInterval, [this] {
     is_session_check_armed_ = false;
     if (!leading_ || is_closed_ || tip_.image().brokers.size() < 2) return;
-    append_and_replay(controller_.fence_stale_brokers(tip_.image(), reactor_.now()));
+    append_in_batches(controller_.fence_stale_brokers(tip_.image(), reactor_.now()));
     if (!is_session_check_armed_) arm_session_check();
   });
 }

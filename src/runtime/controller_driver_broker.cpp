@@ -146,8 +146,7 @@ void ControllerDriver::start_broker() {
                                                          answer.error.message.value_or("refused"))});
     }
     broker_epoch_ = answer.broker_epoch;
-    MR_ASSERT(decision.records.empty() || broker_epoch_ == tip_.image().offset.value + 1);
-    if (!append_and_replay(decision.records)) return;
+    if (!append_in_batches(decision.records)) return;
   }
   // The log is replayed and the partitions open on their own: nothing is gained by staying fenced.
   metadata::BrokerHeartbeat heartbeat;

@@ -1,9 +1,8 @@
-// Answers of a node alone: where its partitions lie, that its leaders are the preferred ones, that replicas stay.
+// Answers of a node alone: where its partitions lie, that replicas stay.
 #include "millrace/protocol/api/alter_partition_reassignments.h"
 #include "millrace/protocol/api/alter_replica_log_dirs.h"
 #include "millrace/protocol/api/describe_acls.h"
 #include "millrace/protocol/api/describe_log_dirs.h"
-#include "millrace/protocol/api/elect_leaders.h"
 #include "millrace/protocol/api/get_telemetry_subscriptions.h"
 #include "millrace/protocol/api/list_partition_reassignments.h"
 #include "millrace/protocol/api/push_telemetry.h"
@@ -56,21 +55,6 @@ TEST_F(ClusterAdmin, replicas_stay_where_they_are) {
   EXPECT_EQ(code(), ErrorCode::none);
   dir.path = "/elsewhere";
   EXPECT_EQ(code(), ErrorCode::log_dir_not_found);
-}
-
-TEST_F(ClusterAdmin, leaders_are_the_preferred_ones) {
-  std::vector<int32_t> indexes{0, 5};
-  ElectLeadersRequest::TopicPartitions topic{"t", Array(indexes)};
-  ElectLeadersRequest request;
-  request.topic_partitions = Array(&topic, 1);
-  auto const named = call<ElectLeadersResponse>(request, 2);
-  EXPECT_EQ(named.replica_election_results[0].partition_result[0].error_code, ErrorCode::election_not_needed);
-  EXPECT_EQ(named.replica_election_results[0].partition_result[1].error_code, ErrorCode::unknown_topic_or_partition);
-  request.election_type = 5;
-  EXPECT_EQ(call<ElectLeadersResponse>(request, 2).error_code, ErrorCode::invalid_request);
-  request.election_type = 0;
-  request.topic_partitions = kNullArray;
-  EXPECT_EQ(call<ElectLeadersResponse>(request, 2).replica_election_results.size(), 0u);
 }
 
 TEST_F(ClusterAdmin, reassignments) {

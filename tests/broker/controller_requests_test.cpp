@@ -1,5 +1,8 @@
 // What brokers ask of the controller: that each version is understood and answered in the request's own order.
 #include "millrace/protocol/api/alter_partition.h"
+#include "millrace/protocol/api/assign_replicas_to_dirs.h"
+#include "millrace/protocol/api/broker_heartbeat.h"
+#include "millrace/protocol/api/elect_leaders.h"
 #include "node.h"
 
 namespace millrace::broker {
@@ -76,6 +79,81 @@ TEST_F(ControllerRequests, in_sync_sets_are_changed_in_the_order_of_the_request)
   };
   partitions[0].leader_recovery_state = 0;
   EXPECT_EQ(call<AlterPartitionResponse>(request, 3).error_code, ErrorCode::stale_broker_epoch);
+}
+
+TEST_F(ControllerRequests, elections_are_answered_topic_by_topic) {
+  metadata::ElectLeaders asked;
+  process().controller_.script = [&](metadata::ControllerRequest const& request) {
+    asked = std::get<metadata::ElectLeaders>(request);
+    metadata::ElectLeadersAnswer answer;
+    for (auto const& [topic, indexes] : asked.partitions.value_or(decltype(asked.partitions)::value_type())) {
+      for (auto index : indexes) answer.partitions.push_back({topic, index, {ErrorCode::election_not_needed, "not needed"}});
+    }
+    if (!asked.partitions) answer.partitions = {{"a", 1, {}}, {"b", 0, {}}, {"b", 2, {}}};
+    return answer;
+  };
+  std::vector<int32_t> indexes{0, 5};
+  ElectLeadersRequest::TopicPartitions topics[2] = {{"t", Array(indexes)}, {"s", Array(indexes)}};
+  ElectLeadersRequest request;
+  request.topic_partitions = Array(topics, 2);
+  for (int16_t version : {0, 1, 2}) {
+    request.election_type = 1;
+    auto const named = call<ElectLeadersResponse>(request, version);
+    EXPECT_EQ(asked.is_unclean, version > 0);
+    ASSERT_EQ(named.replica_election_results.size(), 2u);
+    EXPECT_EQ(named.replica_election_results[0].topic, "s");
+    ASSERT_EQ(named.replica_election_results[1].partition_result.size(), 2u);
+    EXPECT_EQ(named.replica_election_results[1].partition_result[1].partition_id, 5);
+    EXPECT_EQ(named.replica_election_results[1].partition_result[1].error_code, ErrorCode::election_not_needed);
+  }
+  request.topic_partitions = kNullArray;
+  auto const all = call<ElectLeadersResponse>(request, 2);
+  ASSERT_EQ(all.replica_election_results.size(), 2u);
+  EXPECT_EQ(all.replica_election_results[1].partition_result.size(), 2u);
+  request.election_type = 5;
+  request.topic_partitions = Array(topics, 1);
+  auto const refused = call<ElectLeadersResponse>(request, 2);
+  EXPECT_EQ(refused.error_code, ErrorCode::invalid_request);
+  EXPECT_EQ(refused.replica_election_results[0].partition_result[1].error_code, ErrorCode::invalid_request);
+}
+
+TEST_F(ControllerRequests, directories_of_replicas_are_answered_in_the_shape_of_the_request) {
+  process().controller_.script = [&](metadata::ControllerRequest const& request) {
+    metadata::AssignReplicasToDirectoriesAnswer answer;
+    for (auto const& replica : std::get<metadata::AssignReplicasToDirectories>(request).replicas) {
+      answer.replicas.emplace_back(replica, replica.partition == 1 ? ErrorCode::not_leader_or_follower : ErrorCode::none);
+    }
+    return answer;
+  };
+  AssignReplicasToDirsRequest::PartitionData partitions[2] = {{0}, {1}};
+  AssignReplicasToDirsRequest::TopicData topics[2] = {{topic_id("a"), Array(partitions, 2)}, {topic_id("b"), Array(partitions, 1)}};
+  AssignReplicasToDirsRequest::DirectoryData directories[2] = {{topic_id("d"), Array(topics, 2)}, {topic_id("e"), Array(topics, 1)}};
+  AssignReplicasToDirsRequest request;
+  request.directories = Array(directories, 2);
+  auto const response = call<AssignReplicasToDirsResponse>(request, 0);
+  ASSERT_EQ(response.directories.size(), 2u);
+  EXPECT_EQ(response.directories[1].id, topic_id("e"));
+  ASSERT_EQ(response.directories[0].topics.size(), 2u);
+  EXPECT_EQ(response.directories[0].topics[1].topic_id, topic_id("b"));
+  ASSERT_EQ(response.directories[0].topics[0].partitions.size(), 2u);
+  EXPECT_EQ(response.directories[0].topics[0].partitions[1].error_code, ErrorCode::not_leader_or_follower);
+  EXPECT_EQ(response.directories[1].topics[0].partitions[1].error_code, ErrorCode::not_leader_or_follower);
+}
+
+TEST_F(ControllerRequests, heartbeats_carry_failed_directories) {
+  metadata::BrokerHeartbeat asked;
+  process().controller_.script = [&](metadata::ControllerRequest const& request) {
+    asked = std::get<metadata::BrokerHeartbeat>(request);
+    metadata::BrokerHeartbeatAnswer answer;
+    answer.should_shut_down = true;
+    return answer;
+  };
+  Uuid failed[1] = {topic_id("d")};
+  BrokerHeartbeatRequest request;
+  request.broker_id = 3;
+  request.offline_log_dirs = Array(failed, 1);
+  EXPECT_TRUE(call<BrokerHeartbeatResponse>(request, 1).should_shut_down);
+  ASSERT_EQ(asked.offline_directories, std::vector{topic_id("d")});
 }
 
 }  // namespace

@@ -123,5 +123,209 @@ TEST(AlterPartition, ALeaderThatRecoversStaysAloneUntilItSaysSo) {
   EXPECT_EQ(story.alter_isr("t", {2, 1}), ErrorCode::none);
 }
 
+// ---- brokers come and go
+
+TEST(Partitions, ControlledShutdownMovesLeadersAndWaitsForTheOthersToHear) {
+  Story story;
+  story.start_brokers(3);
+  story.create_on("t", {1, 2, 3}, {{"min.insync.replicas", "2"}});
+  EXPECT_FALSE(story.beat(1, true).should_shut_down);
+  EXPECT_EQ(story.partition("t"), "leader=2 epoch=1/1 isr=[2,3] elr=[] last=[]");
+  auto const moved = story.image().offset.value;
+  auto const heard_of = [&](int id, int64_t offset) {
+    auto h = story.heartbeat(id);
+    h.metadata_offset = offset;
+    story.ask<BrokerHeartbeatAnswer>(h);
+  };
+  heard_of(2, moved);
+  heard_of(3, moved - 1);
+  EXPECT_FALSE(story.beat(1, true).should_shut_down);
+  heard_of(3, moved);
+  auto const answer = story.beat(1, true);
+  EXPECT_TRUE(answer.should_shut_down);
+  EXPECT_TRUE(answer.is_fenced);
+  EXPECT_TRUE(story.image().find_broker(BrokerId{1})->is_fenced);
+  // Who has no leadership may go at once, and who is fenced already.
+  EXPECT_TRUE(story.beat(3, true).should_shut_down);
+  EXPECT_EQ(story.partition("t"), "leader=2 epoch=1/2 isr=[2] elr=[3] last=[]");
+  EXPECT_TRUE(story.beat(3, true).should_shut_down);
+}
+
+TEST(Partitions, AnUncleanStartLeavesSetAndEligibleOnes) {
+  Story story;
+  story.start_brokers(3);
+  story.create_on("t", {1, 2, 3}, {{"min.insync.replicas", "3"}});
+  story.fence(3);
+  ASSERT_EQ(story.partition("t"), "leader=1 epoch=0/1 isr=[1,2] elr=[3] last=[]");
+  ASSERT_TRUE(story.register_broker(3, 30, story.broker_epoch(3)).error.ok());  // clean: stays eligible
+  EXPECT_EQ(story.last_record_count(), 1U);
+  ASSERT_TRUE(story.register_broker(3, 31, 5).error.ok());  // unclean
+  EXPECT_EQ(story.partition("t"), "leader=1 epoch=0/2 isr=[1,2] elr=[] last=[]");
+  ASSERT_TRUE(story.register_broker(1, 10, -1).error.ok());
+  EXPECT_EQ(story.partition("t"), "leader=2 epoch=1/3 isr=[2] elr=[] last=[]");
+  EXPECT_EQ(story.broker_epoch(1), story.image().offset.value);  // its record's own offset, behind the moves
+  // The same process again, with other listeners: the same registration goes on.
+  auto const epoch = story.broker_epoch(2);
+  EXPECT_EQ(story.register_broker(2, 2, -1).broker_epoch, epoch);
+  EXPECT_EQ(story.partition("t"), "leader=2 epoch=1/3 isr=[2] elr=[] last=[]");
+}
+
+TEST(Partitions, WithoutAnySafeReplicaTheLastLeaderOrAnUncleanOneLeads) {
+  Story story;
+  story.start_brokers(3);
+  story.create_on("safe", {1, 2});
+  story.create_on("any", {1, 2, 3}, {{"unclean.leader.election.enable", "true"}});
+  for (auto const* topic : {"safe", "any"}) ASSERT_EQ(story.alter_isr(topic, {1}), ErrorCode::none);
+  story.fence(1);
+  EXPECT_EQ(story.partition("safe"), "leader=-1 epoch=1/2 isr=[] elr=[1] last=[1]");
+  EXPECT_EQ(story.partition("any"), "leader=2 epoch=1/2 isr=[2] elr=[] last=[] recovering");
+  ASSERT_TRUE(story.register_broker(1, 10, -1).error.ok());
+  EXPECT_EQ(story.partition("safe"), "leader=-1 epoch=1/3 isr=[] elr=[] last=[1]");
+  story.fence(2);
+  story.beat(2);
+  EXPECT_EQ(story.partition("safe"), "leader=-1 epoch=1/3 isr=[] elr=[] last=[1]");  // it never had everything
+  story.beat(1);
+  EXPECT_EQ(story.partition("safe"), "leader=1 epoch=2/4 isr=[1] elr=[] last=[] recovering");
+}
+
+TEST(Partitions, ChangedMinIsrForgetsTheEligible) {
+  Story story;
+  story.start_brokers(3);
+  story.create_on("t", {1, 2, 3}, {{"min.insync.replicas", "3"}});
+  story.fence(3);
+  ASSERT_EQ(story.partition("t"), "leader=1 epoch=0/1 isr=[1,2] elr=[3] last=[]");
+  AlterConfigs r;
+  r.resources.push_back({{ConfigResourceType::topic, "t"}, {{"min.insync.replicas", ConfigOperation::set, "2"}}});
+  ASSERT_TRUE(story.ask<AlterConfigsAnswer>(r).resources.front().second.ok());
+  EXPECT_EQ(story.partition("t"), "leader=1 epoch=0/2 isr=[1,2] elr=[] last=[]");
+}
+
+TEST(Partitions, FailedDirectoriesAreNotLedFrom) {
+  Story story;
+  story.start_brokers(2);
+  RegisterBroker r;
+  r.id = BrokerId{3};
+  r.cluster_id = "c";
+  r.incarnation_id = Uuid{{3}};
+  r.endpoints = {{"PLAINTEXT", "h", 9092, 0}};
+  r.features = supported_features();
+  DirectoryId const a{{9, 3}}, b{{9, 33}};
+  r.directories = {a, b};
+  ASSERT_TRUE(story.ask<RegisterBrokerAnswer>(r).error.ok());
+  story.beat(3);
+  for (auto const* topic : {"ta", "tb"}) story.create_on(topic, {3, 1});
+  auto const assign = [&](std::string const& topic, DirectoryId directory) {
+    AssignReplicasToDirectories request{BrokerId{3}, story.broker_epoch(3), {{directory, story.image().find_topic(topic)->id, 0}}};
+    return story.ask<AssignReplicasToDirectoriesAnswer>(request).replicas.front().second;
+  };
+  EXPECT_EQ(assign("ta", a), ErrorCode::none);
+  EXPECT_EQ(assign("tb", b), ErrorCode::none);
+  EXPECT_EQ(story.image().find_partition("ta", 0)->directory_of(BrokerId{3}), a);
+  auto h = story.heartbeat(3);
+  h.offline_directories = {{a}};
+  EXPECT_FALSE(story.ask<BrokerHeartbeatAnswer>(h).is_fenced);
+  EXPECT_EQ(story.partition("ta"), "leader=1 epoch=1/2 isr=[1] elr=[] last=[]");
+  EXPECT_EQ(story.partition("tb"), "leader=3 epoch=0/1 isr=[3,1] elr=[] last=[]");
+  EXPECT_EQ(story.image().find_broker(BrokerId{3})->directories, std::vector{b});
+  story.ask<BrokerHeartbeatAnswer>(h);
+  EXPECT_EQ(story.last_record_count(), 0U);
+  // Found to lie in a directory that is lost.
+  EXPECT_EQ(assign("tb", kDirectoryLost), ErrorCode::none);
+  EXPECT_EQ(story.partition("tb"), "leader=1 epoch=1/2 isr=[1] elr=[] last=[]");
+  auto const code = [&](int broker, int64_t epoch, TopicId topic, int32_t partition) {
+    auto const answer = story.ask<AssignReplicasToDirectoriesAnswer>(
+        AssignReplicasToDirectories{BrokerId{broker}, epoch, {{b, topic, partition}}});
+    return answer.error.ok() ? answer.replicas.front().second : answer.error.code;
+  };
+  auto const topic = story.image().find_topic("ta")->id;
+  EXPECT_EQ(code(3, 1, topic, 0), ErrorCode::stale_broker_epoch);
+  EXPECT_EQ(code(3, story.broker_epoch(3), Uuid{{1}}, 0), ErrorCode::unknown_topic_id);
+  EXPECT_EQ(code(3, story.broker_epoch(3), topic, 5), ErrorCode::unknown_topic_or_partition);
+  EXPECT_EQ(code(2, story.broker_epoch(2), topic, 0), ErrorCode::not_leader_or_follower);
+}
+
+TEST(Partitions, LeadersAreElectedOnDemandAndGivenBack) {
+  Story story;
+  story.start_brokers(2);
+  story.create_on("t", {1, 2});
+  auto const elect = [&](bool is_unclean, std::string const& topic, int32_t index) {
+    ElectLeaders r;
+    r.is_unclean = is_unclean;
+    r.partitions = {{topic, {index}}};
+    return story.ask<ElectLeadersAnswer>(r).partitions.front().error.code;
+  };
+  EXPECT_EQ(elect(false, "t", 0), ErrorCode::election_not_needed);
+  EXPECT_EQ(elect(false, "t", 1), ErrorCode::unknown_topic_or_partition);
+  EXPECT_EQ(elect(false, "none", 0), ErrorCode::unknown_topic_or_partition);
+  story.fence(1);
+  EXPECT_EQ(elect(false, "t", 0), ErrorCode::preferred_leader_not_available);
+  EXPECT_EQ(elect(true, "t", 0), ErrorCode::election_not_needed);
+  story.beat(1);
+  EXPECT_TRUE(story.controller().balance_leaders(story.image(), 10).empty());  // not in sync yet
+  ASSERT_EQ(story.alter_isr("t", {2, 1}), ErrorCode::none);
+  EXPECT_EQ(story.controller().balance_leaders(story.image(), 10).size(), 1U);
+  EXPECT_EQ(story.ask<ElectLeadersAnswer>(ElectLeaders{}).partitions.size(), 1U);
+  EXPECT_EQ(story.partition("t"), "leader=1 epoch=2/3 isr=[2,1] elr=[] last=[]");
+  EXPECT_EQ(story.ask<ElectLeadersAnswer>(ElectLeaders{}).partitions.size(), 0U);
+  ASSERT_EQ(story.alter_isr("t", {1}), ErrorCode::none);
+  story.fence(1);
+  ASSERT_EQ(story.partition("t"), "leader=-1 epoch=3/5 isr=[] elr=[1] last=[1]");
+  EXPECT_TRUE(story.controller().elect_missing_leaders(story.image(), 10).empty());
+  EXPECT_EQ(elect(true, "t", 0), ErrorCode::none);
+  EXPECT_EQ(story.partition("t"), "leader=2 epoch=4/6 isr=[2] elr=[] last=[] recovering");
+}
+
+TEST(Partitions, ReplicasAreSpreadOverBrokersAndRacks) {
+  Story story;
+  story.start_brokers(6, {"a", "a", "b", "b", "c", "c"});
+  ASSERT_TRUE(story.create("t", 60, 3).error.ok());
+  std::map<BrokerId, int> leaders, replicas;
+  for (int i = 0; i < 60; ++i) {
+    auto const& p = *story.image().find_partition("t", i);
+    ASSERT_EQ(p.replicas.size(), 3U);
+    std::set<std::string> racks;
+    for (auto id : p.replicas) {
+      racks.insert(*story.image().find_broker(id)->rack);
+      ++replicas[id];
+    }
+    EXPECT_EQ(racks.size(), 3U) << i;
+    ++leaders[p.leader];
+  }
+  for (int id = 1; id <= 6; ++id) {
+    EXPECT_EQ(leaders[BrokerId{id}], 10) << id;
+    EXPECT_NEAR(replicas[BrokerId{id}], 30, 8) << id;
+  }
+  // Who is fenced comes last, and who shuts down not at all.
+  story.fence(6);
+  ASSERT_TRUE(story.create("u", 20, 6).error.ok());
+  for (int i = 0; i < 20; ++i) {
+    EXPECT_EQ(story.image().find_partition("u", i)->isr.size(), 5U);
+    EXPECT_NE(story.image().find_partition("u", i)->replicas.front(), BrokerId{6});
+  }
+  story.beat(1, true);
+  EXPECT_EQ(story.create("v", 1, 6).error.message,
+            "Unable to replicate the partition 6 time(s): The target replication factor of 6 cannot be reached because only 5 "
+            "broker(s) are registered.");
+  CreatePartitions grow;
+  grow.topics.push_back({"t", 66, std::nullopt});
+  ASSERT_TRUE(story.ask<CreatePartitionsAnswer>(grow).topics.front().second.ok());
+  EXPECT_EQ(story.image().find_partition("t", 65)->replicas.size(), 3U);
+}
+
+TEST(Partitions, AFencedBrokerWithManyPartitionsIsDecidedAtOnce) {
+  Story story;
+  story.start_brokers(3);
+  ASSERT_TRUE(story.create("t", 10'000, 3).error.ok());
+  auto const records = story.controller().fence_stale_brokers(story.image(), Mono{10s});
+  EXPECT_EQ(records.size(), 10'001U);
+  // Cut anywhere, the image is in order, and the next controller goes on from there.
+  Replayer partly(story.image());
+  for (size_t i = 0; i < 5'000; ++i) {
+    ASSERT_TRUE(partly.apply(records.values()[i].view(), partly.image().offset + 1, LeaderEpoch{1}, 0));
+  }
+  partly.image().check_invariants();
+  EXPECT_EQ(story.controller().fence_stale_brokers(partly.image(), Mono{10s}).size(), 5'001U);
+}
+
 }  // namespace
 }  // namespace millrace::metadata

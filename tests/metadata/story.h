@@ -33,11 +33,13 @@ class Story {
     r.features = supported_features();
     r.directories = {Uuid{{9, static_cast<uint8_t>(directory == 0 ? id : directory)}}};
     r.previous_broker_epoch = previous_epoch;
+    r.rack = rack_;
     return ask<RegisterBrokerAnswer>(r);
   }
   // `id` brokers, 1 and up, registered and unfenced.
-  void start_brokers(int count) {
+  void start_brokers(int count, std::vector<std::string> racks = {}) {
     for (int id = 1; id <= count; ++id) {
+      rack_ = racks.empty() ? std::nullopt : std::optional(racks[static_cast<size_t>(id - 1)]);
       ASSERT_TRUE(register_broker(id, static_cast<uint8_t>(id)).error.ok());
       ASSERT_FALSE(beat(id).is_fenced);
     }
@@ -131,6 +133,7 @@ class Story {
   }
 
   uint8_t uuid_ = 0;
+  std::optional<std::string> rack_;
   Controller controller_;
   Replayer replayer_;
   size_t last_record_count_ = 0;

@@ -23,6 +23,12 @@ class RecordList {
   }
   void add_encoded(SharedBytes value) { values_.push_back(std::move(value)); }
   void append(RecordList const& other) { values_.insert(values_.end(), other.values_.begin(), other.values_.end()); }
+  // Up to `count` records from the one at `from` on, fewer at the end.
+  RecordList slice(size_t from, size_t count) const {
+    RecordList out;
+    for (auto i = from; i < values_.size() && i < from + count; ++i) out.values_.push_back(values_[i]);
+    return out;
+  }
   bool empty() const { return values_.empty(); }
   size_t size() const { return values_.size(); }
   std::vector<SharedBytes> const& values() const& { return values_; }

@@ -134,6 +134,7 @@ class ControllerDriver final : public ControllerClient, private RaftEvents {
                   Callback<void(metadata::ControllerAnswer)> done);
   // False: this node does not lead any more.
   bool append_and_replay(metadata::RecordList const& records);
+  bool append_in_batches(metadata::RecordList const& records);  // of a decision that is not atomic
   void on_published(metadata::ImagePtr const& image);
   void release(Waiting waiting);
   void arm_deadline();
