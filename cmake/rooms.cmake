@@ -80,7 +80,8 @@ mr_room(storage USES base bytes env record protocol
         MUTANTS log_directory.cpp)
 mr_room(raft USES base bytes record protocol
         MUTANTS election.cpp log.cpp machine.cpp peers.cpp)
-mr_room(metadata USES base bytes record protocol)
+mr_room(metadata USES base bytes record protocol
+        MUTANTS controller_partitions.cpp fencing.cpp partition_change.cpp)
 mr_room(replication USES base bytes record protocol
         MUTANTS partition.cpp partition_leader.cpp)
 mr_room(coordinator USES base bytes record protocol

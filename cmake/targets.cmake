@@ -15,7 +15,7 @@ if(MR_BUILD_TESTS)
     if(sources)
       add_executable(test_${room} ${sources})
       # Tests that prove that they would notice a broken rule take the rooms with the rules switchable.
-      if(room MATCHES "^(coordinator|raft|replication)$")
+      if(room MATCHES "^(coordinator|metadata|raft|replication)$")
         mr_link(test_${room} ROOMS ${room} MUTANTS)
       else()
         mr_link(test_${room} ROOMS ${room})

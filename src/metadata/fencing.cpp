@@ -23,7 +23,7 @@ void Fencing::on(fencing::HeartbeatConnectionEnded const& event, Mono now, fenci
   auto const found = brokers_.find(event.broker);
   if (found == brokers_.end() || found->second.epoch != event.epoch) return;
   if (event.in_controlled_shutdown || found->second.stage != Stage::calm) return;
-  if (!found->second.is_reached && !MR_MUTANT(hooks_, "metadata.fence_unreached")) return;
+  if (!found->second.is_reached && !MR_MUTANT(*hooks_, "metadata.fence_unreached")) return;
   if (!may_fence_early(event.broker, now)) return;
   found->second.stage = Stage::first_probe;
   out.push_back(fencing::Probe{event.broker, event.epoch, now});
@@ -33,12 +33,12 @@ void Fencing::on(fencing::Probed const& event, Mono now, fencing::Effects& out) 
   auto const found = brokers_.find(event.broker);
   if (found == brokers_.end()) return;
   auto& broker = found->second;
-  if (broker.epoch != event.epoch && !MR_MUTANT(hooks_, "metadata.fence_other_epoch")) return;
+  if (broker.epoch != event.epoch && !MR_MUTANT(*hooks_, "metadata.fence_other_epoch")) return;
   broker.is_asked = false;
   if (event.result == fencing::ProbeResult::reached) broker.is_reached = true;
   auto const stage = std::exchange(broker.stage, Stage::calm);
   if (stage == Stage::calm || event.result != fencing::ProbeResult::refused) return;
-  bool const is_second = stage == Stage::second_probe || MR_MUTANT(hooks_, "metadata.fence_at_first_refusal");
+  bool const is_second = stage == Stage::second_probe || MR_MUTANT(*hooks_, "metadata.fence_at_first_refusal");
   if (!is_second) {
     broker.stage = Stage::second_probe;
     out.push_back(fencing::Probe{event.broker, event.epoch, now + kBetweenProbes});
@@ -50,7 +50,7 @@ void Fencing::on(fencing::Probed const& event, Mono now, fencing::Effects& out) 
 }
 
 bool Fencing::may_fence_early(BrokerId broker, Mono now) const {
-  if (!fenced_early_ || fenced_early_->first == broker || MR_MUTANT(hooks_, "metadata.fence_many")) return true;
+  if (!fenced_early_ || fenced_early_->first == broker || MR_MUTANT(*hooks_, "metadata.fence_many")) return true;
   return now - fenced_early_->second >= session_;
 }
 

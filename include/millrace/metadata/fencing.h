@@ -54,7 +54,7 @@ class Fencing {
  public:
   static constexpr auto kBetweenProbes = std::chrono::milliseconds(50);
 
-  Fencing(Duration session, Hooks& hooks) : session_(session), hooks_(hooks) {}
+  Fencing(Duration session, Hooks& hooks) : session_(session), hooks_(&hooks) {}
 
   // Registered, or heard of under `epoch`. A broker that is not fenced is reached for once a registration.
   void on_heard(BrokerId broker, int64_t epoch, bool is_fenced, Mono now, fencing::Effects& out);
@@ -81,7 +81,7 @@ class Fencing {
   bool may_fence_early(BrokerId broker, Mono now) const;
 
   Duration session_;
-  [[maybe_unused]] Hooks& hooks_;
+  [[maybe_unused]] Hooks* hooks_;
   std::map<BrokerId, Broker> brokers_;
   std::optional<std::pair<BrokerId, Mono>> fenced_early_;  // the last one
 };
