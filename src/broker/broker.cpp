@@ -116,6 +116,9 @@ void Broker::on_connection_closed(net::ConnectionInfo const& connection) {
   if (state == nullptr) return;
   auto const held = state->thread->held.extract(state.get());
   if (state->on_closed) std::move(state->on_closed)();
+  if (auto const& of = state->heartbeats_of) {
+    services_.controller.heartbeat_connection_ended({of->broker, of->epoch, of->in_controlled_shutdown});
+  }
 }
 
 int64_t Broker::request_bytes_max(net::ConnectionInfo const&) const { return config_.request_bytes_max; }

@@ -64,7 +64,9 @@ void handle_broker_heartbeat(ContextPtr context) {
   if (!request.cordoned_log_dirs.is_null()) {
     heartbeat.cordoned_directories.emplace(request.cordoned_log_dirs.begin(), request.cordoned_log_dirs.end());
   }
-  ask<metadata::BrokerHeartbeatAnswer>(std::move(context), std::move(heartbeat), [](RequestContext& c, auto const& answer) {
+  HeartbeatsOf const sender{heartbeat.id, heartbeat.epoch, heartbeat.want_shut_down};
+  ask<metadata::BrokerHeartbeatAnswer>(std::move(context), std::move(heartbeat), [sender](RequestContext& c, auto const& answer) {
+    if (answer.error.ok()) c.connection_state().heartbeats_of = sender;
     protocol::BrokerHeartbeatResponse response;
     response.error_code = answer.error.code;
     response.is_caught_up = answer.is_caught_up;

@@ -210,7 +210,8 @@ class Connector final : public std::enable_shared_from_this<Connector> {
   void try_next() {
     if (!done_) return;
     if (next_address_ == addresses_.size()) {
-      return finish(Error{ErrorKind::io, last_error_.empty() ? fmt::format("connect to {}: no address", host_) : last_error_});
+      if (last_error_.empty()) return finish(Error{ErrorKind::io, fmt::format("connect to {}: no address", host_)});
+      return finish(Error{is_refused_ ? ErrorKind::not_found : ErrorKind::io, last_error_});
     }
     address_ = addresses_[next_address_++];
     auto const raw = to_raw(address_);
@@ -241,6 +242,7 @@ class Connector final : public std::enable_shared_from_this<Connector> {
   }
 
   void fail_address(int error_number) {
+    if (error_number != ECONNREFUSED) is_refused_ = false;
     last_error_ = system_error("connect to", fmt::format("{}:{}", address_.ip, address_.port), error_number).message;
     try_next();
   }
@@ -265,6 +267,7 @@ class Connector final : public std::enable_shared_from_this<Connector> {
   size_t next_address_ = 0;
   env::SocketAddress address_;
   std::string last_error_;
+  bool is_refused_ = true;  // by every address that was tried
 };
 
 }  // namespace
@@ -274,7 +277,7 @@ Result<std::vector<env::SocketAddress>> resolve(std::string const& host, uint16_
   hints.ai_socktype = SOCK_STREAM;
   addrinfo* found = nullptr;
   int const error = ::getaddrinfo(host.c_str(), nullptr, &hints, &found);
-  if (error != 0) return Error{ErrorKind::not_found, fmt::format("resolve {}: {}", host, ::gai_strerror(error))};
+  if (error != 0) return Error{ErrorKind::io, fmt::format("resolve {}: {}", host, ::gai_strerror(error))};
   std::unique_ptr<addrinfo, void (*)(addrinfo*)> const freeing(found, ::freeaddrinfo);
   std::vector<env::SocketAddress> addresses;
   for (auto const* info = found; info != nullptr; info = info->ai_next) {
@@ -285,7 +288,7 @@ Result<std::vector<env::SocketAddress>> resolve(std::string const& host, uint16_
     address.port = port;
     if (std::ranges::find(addresses, address) == addresses.end()) addresses.push_back(std::move(address));
   }
-  if (addresses.empty()) return Error{ErrorKind::not_found, fmt::format("resolve {}: no IPv4 or IPv6 address", host)};
+  if (addresses.empty()) return Error{ErrorKind::io, fmt::format("resolve {}: no IPv4 or IPv6 address", host)};
   return addresses;
 }
 

@@ -400,13 +400,16 @@ std::vector<fencing::Probe> Controller::take_probes() {
   return out;
 }
 
-void Controller::reset_sessions(Image const& tip, Mono now) {
-  fencing_.clear();
-  fencing_effects_.clear();
-  heartbeats_.clear();
-  tip.brokers.for_each([&](BrokerId id, auto const& broker) {
+void Controller::observe_brokers(Image const& image, Mono now) {
+  image.brokers.for_each([&](BrokerId id, auto const& broker) {
     fencing_.on_heard(id, broker->epoch, broker->is_fenced, now, fencing_effects_);
   });
+  fencing_.forget_if([&](BrokerId id) { return image.find_broker(id) == nullptr; });
+}
+
+void Controller::reset_sessions(Image const& tip, Mono now) {
+  heartbeats_.clear();
+  observe_brokers(tip, now);
 }
 
 }  // namespace millrace::metadata

@@ -54,11 +54,6 @@ bool Fencing::may_fence_early(BrokerId broker, Mono now) const {
   return now - fenced_early_->second >= session_;
 }
 
-void Fencing::clear() {
-  brokers_.clear();
-  fenced_early_.reset();
-}
-
 bool Fencing::has_session(BrokerId broker, int64_t epoch, Mono now) const {
   auto const found = brokers_.find(broker);
   return found != brokers_.end() && found->second.epoch == epoch && now - found->second.heard < session_;

@@ -6,7 +6,6 @@
 namespace millrace::runtime {
 namespace {
 
-constexpr Duration kSessionCheckInterval = std::chrono::milliseconds(500);
 constexpr size_t kRecordsPerBatchMax = 4000;  // some 400 KB of partition changes: what a follower fetches at a time
 
 // An answer of the same kind that carries an error alone.
@@ -20,6 +19,11 @@ metadata::ControllerAnswer error_like(metadata::ControllerAnswer const& answer, 
       answer);
 }
 
+metadata::ControllerConfig with_hooks(metadata::ControllerConfig config, Hooks& hooks) {
+  config.hooks = &hooks;
+  return config;
+}
+
 metadata::ApiError timed_out() { return {ErrorCode::request_timed_out, std::nullopt}; }
 
 }  // namespace
@@ -31,7 +35,7 @@ ControllerDriver::ControllerDriver(env::Env& env, storage::LogDirectory& directo
       directory_(directory),
       options_(std::move(options)),
       failed_(std::move(on_failed)),
-      controller_(options_.controller, [&env] { return env.random_uuid(); }),
+      controller_(with_hooks(options_.controller, env.hooks()), [&env] { return env.random_uuid(); }),
       raft_(env, directory, *this),
       channel_(env, {options_.controller.node_id, options_.network.request_timeout}, [this] { return active_address(); }) {
   publisher_.set_on_published([this](metadata::ImagePtr const& image) { on_published(image); });
@@ -105,6 +109,7 @@ void ControllerDriver::on_leader(LeaderEpoch epoch, Offset log_end, Wall now) {
   tip_.skip(log_end - 1, epoch, now.ms);
   uncommitted_.push_back({log_end, tip_.visible(), std::exchange(tip_delta_, {})});
   controller_.reset_sessions(tip_.image(), reactor_.now());
+  begin_watch();
   update_description();
   if (tip_.image().metadata_version() == 0 && !append_and_replay(controller_.bootstrap_records(formatted_))) return;
   formatted_ = {};
@@ -123,7 +128,8 @@ void ControllerDriver::on_lost_leadership(LeaderEpoch epoch) {
   update_description();
 }
 
-void ControllerDriver::on_leader_known(BrokerId, LeaderEpoch) {
+void ControllerDriver::on_leader_known(BrokerId leader, LeaderEpoch) {
+  if (leader != kNoBroker && leader != options_.controller.node_id) leader_before_ = leader;
   update_description();
   channel_.on_leader_changed();
 }
@@ -210,6 +216,7 @@ void ControllerDriver::on_request(metadata::ControllerRequest request, Mono dead
     waiting.answer = metadata::error_answer(request, {ErrorCode::not_controller, std::nullopt});
     return release(std::move(waiting));
   }
+  run_probes();
   waiting.seen = tip_.image().offset;
   if (waiting.seen <= publisher_.published()->offset) return release(std::move(waiting));
   waiting_.push_back(std::move(waiting));
@@ -237,7 +244,7 @@ bool ControllerDriver::append_and_replay(metadata::RecordList const& records) {
 
 bool ControllerDriver::append_in_batches(metadata::RecordList const& records) {
   for (size_t at = 0; at < records.size(); at += kRecordsPerBatchMax) {
-    if (!append_and_replay(records.slice(at, kRecordsPerBatchMax))) return false;
+    if (!leading_ || !append_and_replay(records.slice(at, kRecordsPerBatchMax))) return false;
   }
   return true;
 }
@@ -273,6 +280,7 @@ void ControllerDriver::on_published(metadata::ImagePtr const& image) {
   }
   if (presence_) presence_->on_published(*image);
   maybe_register_controller(*image);
+  observe_brokers(*image);
   maybe_snapshot();
 }
 
@@ -325,16 +333,6 @@ void ControllerDriver::expire() {
   if (waiting_.empty()) return;
   deadline_armed_ = std::min(earliest, waiting_.back().deadline);
   deadline_timer_ = reactor_.call_at(deadline_armed_, [this] { expire(); });
-}
-
-void ControllerDriver::arm_session_check() {
-  is_session_check_armed_ = true;
-  reactor_.call_at(reactor_.now() + kSessionCheckInterval, [this] {
-    is_session_check_armed_ = false;
-    if (!leading_ || is_closed_ || tip_.image().brokers.size() < 2) return;
-    append_in_batches(controller_.fence_stale_brokers(tip_.image(), reactor_.now()));
-    if (!is_session_check_armed_) arm_session_check();
-  });
 }
 
 // ---- stop

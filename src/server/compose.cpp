@@ -245,6 +245,9 @@ Result<broker::LocalNodeOptions> compose_node(Configuration const& configuration
     for (auto const& voter : plan.voters) out.static_voters.push_back({voter.id, voter.host, voter.port});
   }
   out.is_first_voter = plan.is_sole_voter();
+  out.controller.inter_broker_listener = plan.inter_broker_listener;
+  out.controller.balances_leaders = configuration.boolean("auto.leader.rebalance.enable");
+  out.controller.balance_interval = from_ms(integer("leader.imbalance.check.interval.seconds") * 1000);
   out.controller.is_broker = plan.is_broker;
   out.controller.is_controller = plan.is_controller;
   out.controller.network.listener = plan.controller_listeners.front();

@@ -154,6 +154,16 @@ TEST_F(ControllerRequests, heartbeats_carry_failed_directories) {
   request.offline_log_dirs = Array(failed, 1);
   EXPECT_TRUE(call<BrokerHeartbeatResponse>(request, 1).should_shut_down);
   ASSERT_EQ(asked.offline_directories, std::vector{topic_id("d")});
+  // The end of their connection is told, with the registration that it was of.
+  request.broker_epoch = 30;
+  call<BrokerHeartbeatResponse>(request, 1);
+  connection->reactor->post([this] { process().broker_->on_connection_closed(*connection); });
+  world.run_for(1s);
+  auto const& ended = process().controller_.ended;
+  ASSERT_EQ(ended.size(), 1u);
+  EXPECT_EQ(ended[0].broker, BrokerId(3));
+  EXPECT_EQ(ended[0].epoch, 30);
+  EXPECT_FALSE(ended[0].in_controlled_shutdown);
 }
 
 }  // namespace

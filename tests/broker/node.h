@@ -29,6 +29,9 @@ class ScriptedController final : public runtime::ControllerClient {
  public:
   std::function<metadata::ControllerAnswer(metadata::ControllerRequest const&)> script;
 
+  std::vector<metadata::fencing::HeartbeatConnectionEnded> ended;
+  void heartbeat_connection_ended(metadata::fencing::HeartbeatConnectionEnded one) override { ended.push_back(one); }
+
   void submit(metadata::ControllerRequest request, Mono, env::Reactor& back,
               Callback<void(metadata::ControllerAnswer)> done) override {
     if (!script) return;

@@ -1,5 +1,6 @@
 // Proves what leaders may change of in-sync sets, with Kafka's refusals in Kafka's order, and what becomes of a
 // partition while brokers come and go (KIP-903, KIP-966).
+#include "one_mutant.h"
 #include "story.h"
 
 namespace millrace::metadata {
@@ -273,6 +274,32 @@ TEST(Partitions, LeadersAreElectedOnDemandAndGivenBack) {
   EXPECT_TRUE(story.controller().elect_missing_leaders(story.image(), 10).empty());
   EXPECT_EQ(elect(true, "t", 0), ErrorCode::none);
   EXPECT_EQ(story.partition("t"), "leader=2 epoch=4/6 isr=[2] elr=[] last=[] recovering");
+}
+
+// What the model of in-sync sets cannot tell from right, for other rules cover it there.
+TEST(Partitions, NoticesBrokenRules) {
+  auto const takes_a_process_before = [](Hooks& hooks) {
+    Story story({}, hooks);
+    story.start_brokers(2);
+    story.create_on("t", {1, 2});
+    auto request = story.isr_change("t", {1});
+    request.broker_epoch -= 1;
+    return story.ask<AlterPartitionAnswer>(request).error.ok();
+  };
+  auto const unclean = [](Hooks& hooks) {
+    Story story({}, hooks);
+    story.start_brokers(3);
+    story.create_on("t", {1, 2, 3}, {{"unclean.leader.election.enable", "true"}, {"min.insync.replicas", "2"}});
+    story.alter_isr("t", {1, 2});
+    for (int id : {2, 1}) story.fence(id);
+    return story.partition("t");
+  };
+  OneMutant stale("metadata.stale_broker_epoch"), keeps("metadata.unclean_keeps_elr");
+  EXPECT_FALSE(takes_a_process_before(Hooks::none()));
+  EXPECT_TRUE(takes_a_process_before(stale));
+  auto const right = "leader=3 epoch=1/3 isr=[3] elr=[] last=[] recovering";
+  EXPECT_EQ(unclean(Hooks::none()), right);
+  EXPECT_NE(unclean(keeps), right);
 }
 
 TEST(Partitions, ReplicasAreSpreadOverBrokersAndRacks) {

@@ -12,7 +12,8 @@ namespace millrace::metadata {
 
 class Story {
  public:
-  explicit Story(StaticConfigs statics = {}) : controller_(make_config(std::move(statics)), [this] { return next_uuid(); }) {
+  explicit Story(StaticConfigs statics = {}, Hooks& hooks = Hooks::none())
+      : controller_(make_config(std::move(statics), hooks), [this] { return next_uuid(); }) {
     replay(controller_.bootstrap_records());
   }
 
@@ -110,11 +111,12 @@ class Story {
   size_t last_record_count() const { return last_record_count_; }
 
  private:
-  static ControllerConfig make_config(StaticConfigs statics) {
+  static ControllerConfig make_config(StaticConfigs statics, Hooks& hooks) {
     ControllerConfig config;
     config.node_id = BrokerId{1};
     config.cluster_id = "c";
     config.statics = std::move(statics);
+    config.hooks = &hooks;
     return config;
   }
   Uuid next_uuid() { return Uuid{{7, 7, 7, ++uuid_}}; }

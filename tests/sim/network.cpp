@@ -233,10 +233,10 @@ void NodeNetwork::connect(env::Reactor& reactor, std::string const& host, uint16
   }
   attempt->target = network.find(host, node_.machine());
   if (attempt->target == nullptr) {
-    return attempt->finish(Error{ErrorKind::not_found, fmt::format("connect to {}:{}: no such host", host, port)});
+    return attempt->finish(Error{ErrorKind::io, fmt::format("connect to {}:{}: no such host", host, port)});
   }
   if (network.random_.chance(network.faults_.refuse)) {
-    return attempt->finish(Error{ErrorKind::io, fmt::format("connect to {}:{}: connection refused", host, port)});
+    return attempt->finish(Error{ErrorKind::not_found, fmt::format("connect to {}:{}: connection refused", host, port)});
   }
   auto const wait = deadline >= Mono::never() - 24h * 365 ? Duration(120s) : std::max(deadline - node_.mono_now(), Duration(1ms));
   attempt->timeout = world.schedule(world.now() + wait, node_.life(), "connect timeout", [attempt, host, port] {
@@ -386,7 +386,7 @@ void Network::syn(std::shared_ptr<Connecting> const& attempt) {
         return;
       }
       if (!is_accepted) {
-        return alive->finish(Error{ErrorKind::io, fmt::format("connect to {}:{}: connection refused",
+        return alive->finish(Error{ErrorKind::not_found, fmt::format("connect to {}:{}: connection refused",
                                                               alive->target->name(), alive->port)});
       }
       alive->finish(std::unique_ptr<env::Connection>(

@@ -114,6 +114,13 @@ struct Services {
   Logger& log() const { return env.log(); }
 };
 
+// The broker whose heartbeats come by a connection.
+struct HeartbeatsOf {
+  BrokerId broker;
+  int64_t epoch{};
+  bool in_controlled_shutdown = false;
+};
+
 // The broker's own part of a connection; hangs off ConnectionInfo::handler_state.
 struct ConnectionState {
   ListenerKind listener_kind = ListenerKind::broker;
@@ -123,6 +130,7 @@ struct ConnectionState {
   // partition, which keeps their order; any other waits until they are in the log.
   runtime::PartitionDriver* produces_to = nullptr;
   size_t unappended_produces = 0;
+  std::optional<HeartbeatsOf> heartbeats_of;
 };
 
 // One request on its way through a handler. Lives until it is answered; a handler that parks keeps the unique_ptr.

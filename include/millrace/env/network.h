@@ -93,7 +93,7 @@ class Network {
   virtual ~Network() = default;
   // Connections are dealt out round robin over the environment's reactors.
   virtual Result<std::unique_ptr<Listener>> listen(ListenOptions const& options, AcceptHandler handler) = 0;
-  // Any thread. Resolves `host`, connects until `deadline`, calls back on `reactor`.
+  // Any thread. Resolves `host`, connects until `deadline`, calls back on `reactor`; not_found: it is refused.
   virtual void connect(Reactor& reactor, std::string const& host, uint16_t port, Mono deadline,
                        Callback<void(Result<std::unique_ptr<Connection>>)> done) = 0;
 };

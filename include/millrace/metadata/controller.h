@@ -60,7 +60,10 @@ class Controller {
   RecordList elect_missing_leaders(Image const& tip, size_t count_max) const;
   // Listeners to be tried, since the last call. Never this node's own.
   std::vector<fencing::Probe> take_probes();
-  // Forgets who was heard of: leadership begins or ends.
+  // While another controller leads: reaches for brokers, so that it is known who could be reached when this one takes
+  // over.
+  void observe_brokers(Image const& image, Mono now);
+  // Every broker has a session from now on: leadership begins.
   void reset_sessions(Image const& tip, Mono now);
 
   ControllerConfig const& config() const { return config_; }

@@ -4,6 +4,9 @@
 // refuses twice, a moment apart. One broker a session at most, so that no fault of this node's own network can fence
 // many. A wrong guess costs availability until the broker's next heartbeat, never data.
 //
+// A controller that takes over for one that is gone has no connection that could end: there the end of the leader's
+// part in the quorum counts as it. So controllers that do not lead reach for brokers too.
+//
 // A machine: event, now → effects. Soft: a new controller begins with every broker just heard of.
 #pragma once
 #include <cstdint>
@@ -60,7 +63,10 @@ class Fencing {
   void on_heard(BrokerId broker, int64_t epoch, bool is_fenced, Mono now, fencing::Effects& out);
   void on_event(fencing::Event const& event, Mono now, fencing::Effects& out);
   void forget(BrokerId broker) { brokers_.erase(broker); }
-  void clear();
+  template <class F>
+  void forget_if(F is_gone) {
+    std::erase_if(brokers_, [&](auto const& one) { return is_gone(one.first); });
+  }
 
   bool has_session(BrokerId broker, int64_t epoch, Mono now) const;
   size_t size() const { return brokers_.size(); }

@@ -10,6 +10,7 @@
 #include "millrace/bytes/shared_bytes.h"
 #include "millrace/env/reactor.h"
 #include "millrace/metadata/controller_api.h"
+#include "millrace/metadata/fencing.h"
 #include "millrace/raft/messages.h"
 #include "millrace/raft/types.h"
 
@@ -81,6 +82,9 @@ class ControllerClient {
     static_cast<void>(frame), static_cast<void>(from), static_cast<void>(deadline);
     back.post([done = std::move(done)]() mutable { std::move(done)(std::nullopt); });
   }
+
+  // Any thread. The connection that a broker's heartbeats came by is closed.
+  virtual void heartbeat_connection_ended(metadata::fencing::HeartbeatConnectionEnded ended) { static_cast<void>(ended); }
 
   // Any thread. The next producer id of this node's block; asks the controller for another block when it is used up.
   virtual void next_producer_id(Mono deadline, env::Reactor& back, Callback<void(Result<ProducerId>)> done) = 0;

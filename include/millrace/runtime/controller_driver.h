@@ -33,6 +33,9 @@ struct ControllerDriverOptions {
   bool is_controller = true;
   BrokerLifecycleConfig broker;  // `is_clean` is filled in
   std::vector<metadata::Endpoint> controller_endpoints;
+  std::string inter_broker_listener;  // where brokers are reached; empty, or one that a broker has not: its first
+  bool balances_leaders = true;       // auto.leader.rebalance.enable
+  Duration balance_interval = 300s;   // leader.imbalance.check.interval.seconds
   int64_t snapshot_interval_bytes = 20LL << 20;  // metadata.log.max.record.bytes.between.snapshots
   Duration broker_start_deadline = 60s;
 };
@@ -70,6 +73,7 @@ class ControllerDriver final : public ControllerClient, private RaftEvents {
               Callback<void(metadata::ControllerAnswer)> done) override;
   void submit_here(metadata::ControllerRequest request, Mono deadline, env::Reactor& back,
                    Callback<void(metadata::ControllerAnswer)> done) override;
+  void heartbeat_connection_ended(metadata::fencing::HeartbeatConnectionEnded ended) override;
   bool is_active() const override { return is_active_.load(std::memory_order_relaxed); }
   void forward(SharedBytes frame, ForwardedFrom from, Mono deadline, env::Reactor& back,
                Callback<void(std::optional<SharedBytes>)> done) override;
@@ -139,7 +143,13 @@ class ControllerDriver final : public ControllerClient, private RaftEvents {
   void release(Waiting waiting);
   void arm_deadline();
   void expire();
+  void begin_watch();
+  void observe_brokers(metadata::Image const& image);
   void arm_session_check();
+  void watch_brokers();
+  void run_probes();
+  void start_probe(metadata::fencing::Probe const& probe);
+  void on_fencing_event(metadata::fencing::Event const& event);
   void maybe_snapshot();
   void update_description();
   void stop_step();
@@ -184,6 +194,10 @@ class ControllerDriver final : public ControllerClient, private RaftEvents {
   bool is_started_ = false;  // the machine runs
   bool is_closed_ = false;
   bool is_session_check_armed_ = false;
+  Mono next_election_, next_balance_;
+  BrokerId leader_before_ = kNoBroker;  // of the quorum, the last one that was another node
+  // Who calls back late finds it gone.
+  std::shared_ptr<bool const> const alive_ = std::make_shared<bool const>(true);
 
   std::atomic<size_t> outstanding_{0};
   std::atomic<bool> is_active_{false};
