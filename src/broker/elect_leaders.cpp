@@ -11,7 +11,7 @@ using Request = protocol::ElectLeadersRequest;
 using Response = protocol::ElectLeadersResponse;
 
 enum class ElectionType : int8_t { preferred = 0, unclean = 1 };
-constexpr int16_t kFirstVersionWithTypes = 1;
+constexpr int16_t kFirstVersionWithTypes = 1, kFirstVersionWithError = 1;
 
 using Partitions = std::vector<std::pair<std::string, std::vector<int32_t>>>;
 
@@ -30,7 +30,7 @@ std::optional<Partitions> asked_partitions(Request const& request) {
 void reply(RequestContext& context, metadata::ElectLeadersAnswer const& answer) {
   auto& arena = context.arena();
   Response response;
-  response.error_code = answer.error.code;
+  if (context.version() >= kFirstVersionWithError) response.error_code = answer.error.code;
   ArrayBuilder<Response::ReplicaElectionResult> results(arena);
   for (auto at = answer.partitions.begin(); at != answer.partitions.end();) {
     auto& topic = results.add();

@@ -27,7 +27,7 @@ int elect_leaders(ElectLeadersOptions const& options) {
   }
   protocol::ElectLeadersRequest request;
   request.election_type = options.is_unclean ? 1 : 0;
-  request.timeout_ms = static_cast<int32_t>(options.cluster.timeout_ms);
+  request.timeout_ms = static_cast<int32_t>((*cluster)->options().timeout_ms);
   if (options.topics.empty()) {
     request.topic_partitions = kNullArray;
   } else {

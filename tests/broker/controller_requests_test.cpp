@@ -97,7 +97,7 @@ TEST_F(ControllerRequests, elections_are_answered_topic_by_topic) {
   ElectLeadersRequest request;
   request.topic_partitions = Array(topics, 2);
   for (int16_t version : {0, 1, 2}) {
-    request.election_type = 1;
+    request.election_type = version > 0 ? 1 : 0;
     auto const named = call<ElectLeadersResponse>(request, version);
     EXPECT_EQ(asked.is_unclean, version > 0);
     ASSERT_EQ(named.replica_election_results.size(), 2u);
