@@ -30,7 +30,7 @@ std::string run(uint64_t seed, Hooks& hooks, Seen& seen) {
   options.min_in_sync = random.chance(0.8) ? 2 : 1;
   options.hooks = &hooks;
   Cluster cluster(options, seed);
-  auto const steps = random.between(100, 1500);
+  auto const steps = random.between(200, 1500);
   for (int64_t step = 0; step < steps && cluster.fault().empty(); ++step) cluster.step(false);
   for (int step = 0; step < 6000 && cluster.fault().empty() && !cluster.is_well(); ++step) cluster.step(true);
   seen.acked += cluster.acked();

@@ -168,11 +168,11 @@ TEST(Configuration, warns_of_odd_values_that_kafka_takes) {
 }
 
 TEST(Configuration, warns_of_what_has_no_effect) {
-  auto const loaded = load("num.io.threads=8\nleader.imbalance.check.interval.seconds=4\nlog.cleaner.backoff.ms=15000\nnum.partitions=1\nnum.partitions=2\n");
+  auto const loaded = load("num.io.threads=8\nmetadata.log.segment.ms=86400000\nlog.cleaner.backoff.ms=15000\nnum.partitions=1\nnum.partitions=2\n");
   ASSERT_TRUE(loaded.ok());
   EXPECT_EQ(loaded->warnings(),
             (std::vector<std::string>{"server.properties:1: num.io.threads means something to a JVM only and is ignored",
-                                      "server.properties:2: leader.imbalance.check.interval.seconds has no effect in this version",
+                                      "server.properties:2: metadata.log.segment.ms has no effect in this version",
                                       "server.properties:5: num.partitions is set twice; the last value counts"}));
   EXPECT_TRUE(load("listener.name.external.ssl.keystore.location=/x").ok());
   EXPECT_FALSE(load("listener.name.external.ssl.keystor.location=/x").ok());
