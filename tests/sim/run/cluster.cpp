@@ -41,6 +41,9 @@ broker::LocalNodeOptions make_options(NodeEnv& env, ClusterPlan const& plan, siz
   out.partitions.node_id = id_of(index);
   out.controller.controller.node_id = id_of(index);
   out.partitions.retention_check_interval = 10s;
+  out.partitions.replication.inter_broker_listener = "PLAINTEXT";
+  out.partitions.replication.lag_max = plan.replica_lag_max;
+  out.partitions.replication.fetch.partition_bytes_max = plan.replica_fetch_bytes_max;
   auto& defaults = out.partitions.topic_defaults;
   defaults.log.segment_bytes = plan.segment_bytes;
   defaults.log.index_interval_bytes = plan.index_interval;

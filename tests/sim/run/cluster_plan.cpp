@@ -33,9 +33,9 @@ std::string ClusterPlan::text() const {
       roles, faults, to_ms(fault_interval), to_ms(election_timeout), to_ms(fetch_timeout), to_ms(request_timeout),
       quorum_fetch_bytes_max, snapshot_piece_bytes_max, snapshot_interval_bytes, admin_writers);
   if (!has_brokers()) return out;
-  return out + fmt::format(" partitions={} rf={} min_in_sync={} flush={} segment_bytes={} index_interval={} racks={} session={}ms producers={} consumers={} "
+  return out + fmt::format(" partitions={} rf={} min_in_sync={} flush={} segment_bytes={} index_interval={} racks={} session={}ms lag_max={}ms replica_fetch_bytes={} producers={} consumers={} "
                            "committers={} produce_pause={}ms",
-                           partitions, replication_factor, min_in_sync, is_flush, segment_bytes, index_interval, has_racks, to_ms(broker_session), producers,
+                           partitions, replication_factor, min_in_sync, is_flush, segment_bytes, index_interval, has_racks, to_ms(broker_session), to_ms(replica_lag_max), replica_fetch_bytes_max, producers,
                            consumers, committers, to_ms(produce_pause_max));
 }
 
@@ -60,6 +60,8 @@ void draw_load(Random random, ClusterPlan& plan) {
   plan.segment_bytes = random.chance(0.5) ? 1 << 20 : int64_t{1} << (13 + random.below(4));
   plan.index_interval = random.chance(0.5) ? 4096 : static_cast<int64_t>(1 + random.below(500));
   plan.has_racks = random.chance(0.3);
+  if (random.chance(0.7)) plan.replica_lag_max = milliseconds(500 + random.below(4000));
+  if (random.chance(0.5)) plan.replica_fetch_bytes_max = static_cast<int32_t>(1 + random.below(5000));
   if (random.chance(0.7)) plan.broker_session = milliseconds(1000 + random.below(5000));
   plan.producers = static_cast<uint32_t>(3 + random.below(2));
   plan.consumers = static_cast<uint32_t>(1 + random.below(3));

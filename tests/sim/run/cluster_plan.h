@@ -60,6 +60,8 @@ struct ClusterPlan {
   int64_t index_interval = 4096;
   bool has_racks = false;
   Duration broker_session = std::chrono::seconds(9);
+  Duration replica_lag_max = std::chrono::seconds(30);
+  int32_t replica_fetch_bytes_max = 1 << 20;
   uint32_t producers = 3;
   uint32_t consumers = 2;
   uint32_t committers = 1;
