@@ -39,7 +39,9 @@ void DataOracle::observe_partition(size_t p, size_t node, ClusterNode& of) {
   if (!is_known(*driver)) return;
   auto const marks = driver->marks();
   replica.end = marks.end.offset;
-  if (driver->status() != runtime::PartitionStatus::leader) return;
+  // A node that comes back takes up what its own metadata log says first; nobody reaches it before it has caught up
+  // and is registered.
+  if (driver->status() != runtime::PartitionStatus::leader || !of.is_serving()) return;
   if (replica.leads != marks.epoch) {
     replica.leads = marks.epoch;
     replica.mark = Offset{-1};
@@ -77,6 +79,8 @@ void DataOracle::on_leads(size_t p, size_t node, runtime::PartitionDriver const&
   if (!is_first && at->second != node) {
     return fail_(fmt::format("R3: partition {}: nodes {} and {} both lead epoch {}", p, at->second + 1, node + 1, marks.epoch));
   }
+  // It may not have heard yet that it was deposed.
+  if (marks.epoch < partition.leaders.rbegin()->first) return;
   if (marks.end.offset < partition.committed_end) {
     return fail_(fmt::format("R1: partition {}: node {} leads epoch {} with a log that ends at {}; everything below {} was committed", p,
                              node + 1, marks.epoch, marks.end.offset, partition.committed_end));
@@ -92,7 +96,7 @@ void DataOracle::on_mark(size_t p, size_t node, runtime::PartitionDriver const& 
   if (auto const difference = compare(partition, driver, marks, std::min(mark, partition.committed_end)); !difference.empty()) {
     return fail_(fmt::format("R2: partition {}: node {} calls everything below {} committed: {}", p, node + 1, mark, difference));
   }
-  if (mark <= partition.committed_end) return;
+  if (mark <= partition.committed_end || marks.epoch < partition.leaders.rbegin()->first) return;
   size_t holders = 0;
   for (auto const& replica : partition.replicas) holders += replica.end >= mark ? 1 : 0;
   auto const needed = std::min<size_t>(static_cast<size_t>(cluster_.plan().min_in_sync), static_cast<size_t>(cluster_.plan().replication_factor));
