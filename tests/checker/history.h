@@ -116,8 +116,8 @@ struct History {
   bool has_restarts = true;
   // A new leader counts itself at its log's end at once, so that a Fetch shows what an earlier one acknowledged.
   bool do_marks_begin_at_end = false;
-  // Leadership moves between brokers, and the sends' leader epochs are those in which they were appended: a leader of an
-  // earlier epoch that has not heard of it yet answers for what was acknowledged up to its own.
+  // Leadership moves between brokers, and the sends' leader epochs are those of the first leader that called them
+  // committed: a leader of an earlier epoch that has not heard of it yet answers for what was acknowledged up to its own.
   bool do_leaders_move = false;
 
   void add_poll(Poll poll, std::span<Observed const> seen);

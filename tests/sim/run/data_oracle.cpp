@@ -1,6 +1,11 @@
 #include "sim/run/data_oracle.h"
 
 namespace millrace::sim {
+namespace {
+
+BrokerId id_of(size_t node) { return BrokerId(static_cast<int32_t>(node + 1)); }
+
+}  // namespace
 
 DataOracle::DataOracle(Cluster& cluster, Run& run, Fail fail) : cluster_(cluster), run_(run), fail_(std::move(fail)), partitions_(run.partitions.size()) {
   for (auto& partition : partitions_) partition.replicas.resize(cluster.size());
@@ -12,7 +17,15 @@ bool DataOracle::is_known(runtime::PartitionDriver const& driver) {
 }
 
 void DataOracle::on_power_loss(size_t node) {
-  for (auto& partition : partitions_) partition.replicas[node].end = Offset{0};
+  for (auto& partition : partitions_) {
+    auto& replica = partition.replicas[node];
+    // One that dies again before it was registered had told nobody of what is left.
+    if (replica.broker_epoch >= 0) {
+      replica.lost_end = replica.end;
+      replica.lost_broker_epoch = replica.broker_epoch;
+    }
+    replica.end = Offset{0};
+  }
 }
 
 void DataOracle::observe(size_t node, ClusterNode& of) {
@@ -24,10 +37,16 @@ void DataOracle::observe_partition(size_t p, size_t node, ClusterNode& of) {
   auto& replica = partitions_[p].replicas[node];
   auto const life = cluster_.machine(node).node()->life();
   if (replica.life != life) {
-    auto const end = replica.end;
+    auto const before = replica;
     replica = Replica();
     replica.life = life;
-    replica.end = end;
+    replica.end = before.end;
+    replica.lost_end = before.lost_end;
+    replica.lost_broker_epoch = before.lost_broker_epoch;
+  }
+  if (of.is_serving()) {
+    auto const* self = of.image()->find_broker(id_of(node));
+    if (self != nullptr) replica.broker_epoch = self->epoch;
   }
   auto driver = replica.driver.lock();
   if (driver == nullptr) {
@@ -40,8 +59,8 @@ void DataOracle::observe_partition(size_t p, size_t node, ClusterNode& of) {
   auto const marks = driver->marks();
   replica.end = marks.end.offset;
   // A node that comes back takes up what its own metadata log says first; nobody reaches it before it has caught up
-  // and is registered.
-  if (driver->status() != runtime::PartitionStatus::leader || !of.is_serving()) return;
+  // and is registered. One that stops leads until its partitions were moved.
+  if (driver->status() != runtime::PartitionStatus::leader || replica.broker_epoch < 0) return;
   if (replica.leads != marks.epoch) {
     replica.leads = marks.epoch;
     replica.mark = Offset{-1};
@@ -49,7 +68,7 @@ void DataOracle::observe_partition(size_t p, size_t node, ClusterNode& of) {
   }
   if (replica.mark != marks.high_watermark.offset) {
     replica.mark = marks.high_watermark.offset;
-    on_mark(p, node, *driver, marks);
+    on_mark(p, node, of, *driver, marks);
   }
 }
 
@@ -90,15 +109,21 @@ void DataOracle::on_leads(size_t p, size_t node, runtime::PartitionDriver const&
   }
 }
 
-void DataOracle::on_mark(size_t p, size_t node, runtime::PartitionDriver const& driver, storage::Marks const& marks) {
+void DataOracle::on_mark(size_t p, size_t node, ClusterNode const& of, runtime::PartitionDriver const& driver, storage::Marks const& marks) {
   auto& partition = partitions_[p];
   auto const mark = marks.high_watermark.offset;
   if (auto const difference = compare(partition, driver, marks, std::min(mark, partition.committed_end)); !difference.empty()) {
     return fail_(fmt::format("R2: partition {}: node {} calls everything below {} committed: {}", p, node + 1, mark, difference));
   }
+  if (partition.commits.empty() || mark > partition.commits.back().end) partition.commits.push_back({marks.epoch, mark});
   if (mark <= partition.committed_end || marks.epoch < partition.leaders.rbegin()->first) return;
   size_t holders = 0;
-  for (auto const& replica : partition.replicas) holders += replica.end >= mark ? 1 : 0;
+  for (size_t i = 0; i < partition.replicas.size(); ++i) {
+    auto const& replica = partition.replicas[i];
+    auto const* known = of.image()->find_broker(id_of(i));
+    bool const is_taken_to_have_it = replica.lost_end >= mark && known != nullptr && known->epoch == replica.lost_broker_epoch;
+    if (replica.end >= mark || is_taken_to_have_it) ++holders;
+  }
   auto const needed = std::min<size_t>(static_cast<size_t>(cluster_.plan().min_in_sync), static_cast<size_t>(cluster_.plan().replication_factor));
   if (holders < needed) {
     return fail_(fmt::format("D1: partition {}: node {} calls everything below {} committed, which {} replicas hold; {} must be in sync", p,
@@ -112,12 +137,11 @@ void DataOracle::on_mark(size_t p, size_t node, runtime::PartitionDriver const& 
   partition.committed_end = mark;
 }
 
-int32_t DataOracle::epoch_of(size_t partition, int64_t offset) const {
-  int32_t out = -1;
-  for (auto const& each : partitions_[partition].committed) {
-    if (each.start.value <= offset) out = each.epoch.value;
+int32_t DataOracle::committed_in(size_t partition, int64_t end) const {
+  for (auto const& each : partitions_[partition].commits) {
+    if (each.end >= Offset(end)) return each.by.value;
   }
-  return Offset(offset) < partitions_[partition].committed_end ? out : -1;
+  return -1;
 }
 
 bool DataOracle::is_at_rest() {

@@ -4,7 +4,8 @@
 //   R1  whoever begins to lead an epoch holds everything that was ever committed
 //   R2  below what is committed all leaders have the same records
 //   R3  one leader an epoch
-//   D1  what a leader calls committed is held by as many replicas as must be in sync
+//   D1  what a leader calls committed is held by as many replicas as must be in sync. One that lost power counts with what
+//       it had for as long as the leader knows no later registration of its broker: nobody can have told it
 #pragma once
 #include <functional>
 #include <map>
@@ -28,8 +29,8 @@ class DataOracle {
   void on_power_loss(size_t node);
   uint64_t leader_changes() const { return leader_changes_; }
   Offset committed_end(size_t partition) const { return partitions_[partition].committed_end; }
-  // In which epoch the committed record at `offset` was appended; -1: it is not committed.
-  int32_t epoch_of(size_t partition, int64_t offset) const;
+  // The epoch of the leader that was the first to call everything below `end` committed; -1: none did.
+  int32_t committed_in(size_t partition, int64_t end) const;
   // Everybody leads or follows, the marks have reached the ends, and the ends are equal.
   bool is_at_rest();
   std::string describe();
@@ -41,16 +42,25 @@ class DataOracle {
     LeaderEpoch leads{-1};  // the epoch in which it was seen to lead, in this life
     Offset mark{-1};
     Offset end{0};          // as seen last; what a dead node has is not looked at
+    int64_t broker_epoch = -1;  // of this life; -1: not yet registered
+    // What it had when it lost power, and as which broker.
+    Offset lost_end{0};
+    int64_t lost_broker_epoch = -1;
+  };
+  struct Commit {
+    LeaderEpoch by{-1};
+    Offset end{0};
   };
   struct Partition {
     std::vector<Replica> replicas;  // by node
     std::vector<storage::EpochStart> committed;
     Offset committed_end{0};
+    std::vector<Commit> commits;  // whoever was ahead of everybody before; ends grow
     std::map<LeaderEpoch, size_t> leaders;
   };
   void observe_partition(size_t p, size_t node, ClusterNode& of);
   void on_leads(size_t p, size_t node, runtime::PartitionDriver const& driver, storage::Marks const& marks);
-  void on_mark(size_t p, size_t node, runtime::PartitionDriver const& driver, storage::Marks const& marks);
+  void on_mark(size_t p, size_t node, ClusterNode const& of, runtime::PartitionDriver const& driver, storage::Marks const& marks);
   // Empty: the replica has what is committed, below `end`.
   std::string compare(Partition const& partition, runtime::PartitionDriver const& driver, storage::Marks const& marks, Offset end) const;
   static bool is_known(runtime::PartitionDriver const& driver);
