@@ -6,6 +6,14 @@
 #include "millrace/base/assert.h"
 
 namespace millrace::runtime {
+namespace {
+
+bool was_stopped_cleanly(storage::LogDirectory const& directory) {
+  auto const stop = directory.previous_stop();
+  return stop == storage::PreviousStop::clean || stop == storage::PreviousStop::first_start;
+}
+
+}  // namespace
 
 PartitionManager::PartitionManager(env::Env& env, RunLists& run_lists, std::vector<storage::LogDirectory*> directories,
                                    PartitionManagerOptions options)
@@ -413,10 +421,7 @@ void PartitionManager::stop(int64_t broker_epoch, Callback<void(Status)> done) {
   cleaner_.stop();
   replication_.stop();
   std::set<PartitionDriver const*> unopened;
-  bool const was_clean = std::ranges::all_of(directories_, [](auto const* directory) {
-    auto const stop = directory->previous_stop();
-    return stop == storage::PreviousStop::clean || stop == storage::PreviousStop::first_start;
-  });
+  bool const was_clean = std::ranges::all_of(directories_, [](auto const* directory) { return was_stopped_cleanly(*directory); });
   if (was_clean) {
     for (auto const& opening : std::exchange(opening_, {})) unopened.insert(opening.driver.get());
     for (auto const& opening : std::exchange(blocked_, {})) unopened.insert(opening.driver.get());
@@ -467,6 +472,12 @@ void PartitionManager::when_idle(Task task) {
   when_idle_.push_back(std::move(task));
 }
 
+// A log that was not recovered must be looked at again by the next start. Which logs are ours is known with the first
+// publication: who stops before it, after a crash, has recovered none of them.
+bool PartitionManager::is_whole(storage::LogDirectory* directory) const {
+  return !with_unrecovered_.contains(directory) && (is_recovered_ || was_stopped_cleanly(*directory));
+}
+
 void PartitionManager::stop_directories(int64_t broker_epoch, Callback<void(Status)> done) {
   struct State {
     std::vector<Status> results;
@@ -482,9 +493,9 @@ void PartitionManager::stop_directories(int64_t broker_epoch, Callback<void(Stat
     env_.pool(directory->path())
         .run(
             reactor(),
-            [directory, state, i, broker_epoch, is_whole = !with_unrecovered_.contains(directory)] {
+            [directory, state, i, broker_epoch, is_whole = is_whole(directory)] {
               if (directory->is_offline()) return;
-              // A log that was not recovered must be looked at again: no mark.
+              // Without the mark the next start recovers.
               state->results[i] = is_whole ? directory->stop_cleanly(broker_epoch) : directory->flush_all();
             },
             [state] {

@@ -99,6 +99,7 @@ class PartitionManager {
   void arm_producer_check();
   void schedule_unlink(storage::LogDirectory& directory, Duration delay);
   void close_logs(std::set<PartitionDriver const*> const& unopened, int64_t broker_epoch, Callback<void(Status)> done);
+  bool is_whole(storage::LogDirectory* directory) const;
   void stop_directories(int64_t broker_epoch, Callback<void(Status)> done);
   // A pool job of the directory that stop() waits for.
   void run_on(storage::LogDirectory& directory, Task job, Task done);
@@ -132,7 +133,7 @@ class PartitionManager {
   PartitionReplication replication_;
   Random random_;
   bool is_first_publication_ = true;
-  bool is_recovered_ = false;
+  bool is_recovered_ = false;  // every log that was found and is ours has been opened
   bool is_stopping_ = false;
 };
 
