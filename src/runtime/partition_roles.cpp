@@ -22,8 +22,11 @@ void PartitionDriver::check_in_sync(RunList& here) {
 void PartitionDriver::brokers_changed(std::vector<replication::BrokerFact> brokers, RunList& here) {
   post(
       [this, brokers = std::move(brokers)]() mutable {
-        machine_.on_event(replication::BrokersChanged{std::move(brokers)}, now(), effects_);
-        apply_effects();
+        // Behind the role that was told before: it may still wait for the log, and brings older facts.
+        with_log([this, brokers = std::move(brokers)]() mutable {
+          machine_.on_event(replication::BrokersChanged{std::move(brokers)}, now(), effects_);
+          apply_effects();
+        });
       },
       here);
 }
