@@ -318,21 +318,21 @@ void ControllerDriver::expire() {
   deadline_timer_ = env::kNoTimer;
   auto const now = reactor_.now();
   auto earliest = Mono::never();
-  std::deque<Waiting> kept;
+  std::deque<Waiting> expired;
   for (auto& waiting : std::exchange(waiting_, {})) {
-    if (waiting.deadline > now) {
-      earliest = std::min(earliest, waiting.deadline);
-      kept.push_back(std::move(waiting));
-      continue;
-    }
+    if (waiting.deadline > now) earliest = std::min(earliest, waiting.deadline);
+    (waiting.deadline > now ? waiting_ : expired).push_back(std::move(waiting));
+  }
+  if (!waiting_.empty()) {
+    deadline_armed_ = earliest;
+    deadline_timer_ = reactor_.call_at(earliest, [this] { expire(); });
+  }
+  // Last: whoever is told may ask again, or make this node resign, which must find all who go on waiting. One that is
+  // forgotten then would be answered by the commitment of another leader's records.
+  for (auto& waiting : expired) {
     waiting.answer = error_like(waiting.answer, timed_out());
     release(std::move(waiting));
   }
-  for (auto& waiting : waiting_) kept.push_back(std::move(waiting));  // came meanwhile
-  waiting_ = std::move(kept);
-  if (waiting_.empty()) return;
-  deadline_armed_ = std::min(earliest, waiting_.back().deadline);
-  deadline_timer_ = reactor_.call_at(deadline_armed_, [this] { expire(); });
 }
 
 // ---- stop
