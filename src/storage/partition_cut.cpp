@@ -120,9 +120,9 @@ Status PartitionLog::Body::truncate_fully_and_start_at(Offset offset, Wall now) 
   MR_TRY(usable());
   std::lock_guard lock(io_mutex);
   ++cut_count;
-  // Until the new segment is durable a crash may leave no segment at all, or only the oldest: nothing past the log's
-  // start may be vouched for. The next sync raises the point again.
-  auto const sure = std::min({recovery_point.load(), offset.value, log_start.load()});
+  // Until the new segment is durable a crash may leave no segment at all, or only the oldest. Then the log begins at the
+  // start that was last noted, which may be long past: nothing may be vouched for. The next sync raises the point again.
+  int64_t const sure = 0;
   if (recovery_point.load() != sure) {
     recovery_point = sure;
     MR_TRY(checked(directory.write_recovery_points(), "lower the recovery point of"));
