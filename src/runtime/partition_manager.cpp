@@ -6,14 +6,6 @@
 #include "millrace/base/assert.h"
 
 namespace millrace::runtime {
-namespace {
-
-bool was_stopped_cleanly(storage::LogDirectory const& directory) {
-  auto const stop = directory.previous_stop();
-  return stop == storage::PreviousStop::clean || stop == storage::PreviousStop::first_start;
-}
-
-}  // namespace
 
 PartitionManager::PartitionManager(env::Env& env, RunLists& run_lists, std::vector<storage::LogDirectory*> directories,
                                    PartitionManagerOptions options)
@@ -275,7 +267,7 @@ void PartitionManager::open_next() {
              });
   }
   if (opening_.empty() && blocked_.empty() && opening_in_flight_ == 0) {
-    if (!is_first_publication_ && !std::exchange(is_recovered_, true)) on_recovered();
+    if (!is_first_publication_ && !std::exchange(are_found_opened_, true)) maybe_recovered();
     for (auto& task : std::exchange(when_all_open_, {})) reactor().post(std::move(task));
   }
 }
@@ -297,8 +289,15 @@ void PartitionManager::on_opened(Opening opening, Result<std::shared_ptr<storage
   driver.open(std::move(*log), run_lists_.control());
 }
 
-// From now on a killed process is only that, whatever the machine had lost before.
-void PartitionManager::on_recovered() {
+void PartitionManager::set_broker_epoch(int64_t epoch) {
+  replication_.set_broker_epoch(epoch);
+  if (!std::exchange(is_registered_, true)) maybe_recovered();
+}
+
+// From now on a killed process is only that, whatever the machine had lost before. Not earlier: until the controller
+// has heard of the loss, these replicas count as complete.
+void PartitionManager::maybe_recovered() {
+  if (!are_found_opened_ || !is_registered_) return;
   for (auto* directory : directories_) {
     if (directory->is_offline()) continue;
     auto status = std::make_shared<Status>();
@@ -421,7 +420,10 @@ void PartitionManager::stop(int64_t broker_epoch, Callback<void(Status)> done) {
   cleaner_.stop();
   replication_.stop();
   std::set<PartitionDriver const*> unopened;
-  bool const was_clean = std::ranges::all_of(directories_, [](auto const* directory) { return was_stopped_cleanly(*directory); });
+  bool const was_clean = std::ranges::all_of(directories_, [](auto const* directory) {
+    auto const stop = directory->previous_stop();
+    return stop == storage::PreviousStop::clean || stop == storage::PreviousStop::first_start;
+  });
   if (was_clean) {
     for (auto const& opening : std::exchange(opening_, {})) unopened.insert(opening.driver.get());
     for (auto const& opening : std::exchange(blocked_, {})) unopened.insert(opening.driver.get());
@@ -472,10 +474,16 @@ void PartitionManager::when_idle(Task task) {
   when_idle_.push_back(std::move(task));
 }
 
-// A log that was not recovered must be looked at again by the next start. Which logs are ours is known with the first
-// publication: who stops before it, after a crash, has recovered none of them.
-bool PartitionManager::is_whole(storage::LogDirectory* directory) const {
-  return !with_unrecovered_.contains(directory) && (is_recovered_ || was_stopped_cleanly(*directory));
+// A mark vouches for every log, and lets the node register as one that has lost nothing.
+bool PartitionManager::may_leave_mark(storage::LogDirectory const& directory) const {
+  if (with_unrecovered_.contains(&directory)) return false;
+  switch (directory.previous_stop()) {
+    case storage::PreviousStop::first_start:
+    case storage::PreviousStop::clean: return true;
+    case storage::PreviousStop::process_killed: return are_found_opened_;
+    case storage::PreviousStop::machine_lost: return are_found_opened_ && is_registered_;
+  }
+  return false;
 }
 
 void PartitionManager::stop_directories(int64_t broker_epoch, Callback<void(Status)> done) {
@@ -493,10 +501,9 @@ void PartitionManager::stop_directories(int64_t broker_epoch, Callback<void(Stat
     env_.pool(directory->path())
         .run(
             reactor(),
-            [directory, state, i, broker_epoch, is_whole = is_whole(directory)] {
+            [directory, state, i, broker_epoch, has_mark = may_leave_mark(*directory)] {
               if (directory->is_offline()) return;
-              // Without the mark the next start recovers.
-              state->results[i] = is_whole ? directory->stop_cleanly(broker_epoch) : directory->flush_all();
+              state->results[i] = has_mark ? directory->stop_cleanly(broker_epoch) : directory->flush_all();
             },
             [state] {
               if (--state->left > 0) return;

@@ -14,6 +14,7 @@ class Stops : public BrokerTest {
     machine.start([this](sim::NodeEnv& env) { return std::make_unique<BrokerProcess>(env, image(), options); });
     ASSERT_TRUE(world.run_while_not(
         [this] { return machine.process() != nullptr && process().partitions_->opening_count() > 20; }, 10s));
+    process().partitions_->set_broker_epoch(1);
     machine.stop();
     ASSERT_TRUE(world.run_while_not([this] { return !machine.is_running(); }, 120s));
     machine.disk().speed() = {};
@@ -52,6 +53,37 @@ TEST_F(Stops, while_logs_are_recovered_waits_for_all_of_them) {
     for (int32_t p = 0; p < 100; ++p)
       EXPECT_EQ(partition("orders", p)->status(), runtime::PartitionStatus::leader) << p;
   }
+}
+
+// Its clean stop would pass for that of a node that has lost nothing, and its replicas for complete ones.
+TEST_F(Stops, after_a_lost_machine_leaves_no_mark_before_the_controller_has_heard_of_it) {
+  add_topic("orders", 3);
+  start();
+  machine.kill(sim::CrashKind::power_loss);
+  world.run_for(1s);
+  for (bool const is_registered : {false, true}) {
+    start();
+    EXPECT_EQ(previous_stop(), storage::PreviousStop::machine_lost);
+    if (is_registered) process().partitions_->set_broker_epoch(1);
+    machine.stop();
+    ASSERT_TRUE(world.run_while_not([this] { return !machine.is_running(); }, 10s));
+    EXPECT_EQ(machine.disk().durable_content(kMark).has_value(), is_registered);
+  }
+}
+
+// Nobody has looked at its logs yet.
+TEST_F(Stops, after_a_killed_process_leaves_no_mark_before_the_first_publication) {
+  add_topic("orders", 3);
+  start();
+  machine.kill(sim::CrashKind::process);
+  world.run_for(1s);
+  machine.start([this](sim::NodeEnv& env) { return std::make_unique<BrokerProcess>(env, nullptr, options); });
+  world.run_for(1s);
+  machine.stop();
+  ASSERT_TRUE(world.run_while_not([this] { return !machine.is_running(); }, 10s));
+  EXPECT_FALSE(machine.disk().durable_content(kMark).has_value());
+  start();
+  EXPECT_EQ(previous_stop(), storage::PreviousStop::process_killed);
 }
 
 // A damaged log stays damaged: without the mark the next start looks at it again.

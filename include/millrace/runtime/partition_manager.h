@@ -54,14 +54,15 @@ class PartitionManager {
   // Whom leaders ask for other in-sync sets. Before start(); it outlives this.
   void set_controller(ControllerClient* controller) { replication_.set_controller(controller); }
   PartitionReplication const& replication() const { return replication_; }
-  // This node was registered: its replicas may fetch from others under that epoch.
-  void set_broker_epoch(int64_t epoch) { replication_.set_broker_epoch(epoch); }
+  // This node has joined, as a broker with its registration: its replicas may fetch from others under that epoch.
+  void set_broker_epoch(int64_t epoch);
   // The node's file was read again; open partitions follow.
   void set_topic_defaults(TopicConfig of_file);
   // The directory went out of service: its partitions answer so. Told by whoever set the directory's handler.
   void on_directory_offline(storage::LogDirectory& directory);
   // Closes every log cleanly, then the directories with `broker_epoch`: their marks are the last that is written. Logs
   // that are not open yet stay as they are if their last owner had stopped cleanly; otherwise they are recovered first.
+  // Where the last owner's end is not dealt with yet, the next start is to meet it again: there is no mark.
   void stop(int64_t broker_epoch, Callback<void(Status)> done);
 
   size_t opening_count() const { return opening_.size() + opening_in_flight_; }
@@ -88,7 +89,8 @@ class PartitionManager {
   void set_aside(storage::PartitionDirectory const& entry, storage::LogDirectory& directory);
   storage::LogDirectory* choose_directory(metadata::PartitionImage const& partition);
   void open_next();
-  void on_recovered();
+  void maybe_recovered();
+  bool may_leave_mark(storage::LogDirectory const& directory) const;
   void on_opened(Opening opening, Result<std::shared_ptr<storage::PartitionLog>> log);
   void reconfigure_all();
   bool update_topic_defaults(metadata::Publication const& publication);  // false: they are as before
@@ -99,7 +101,6 @@ class PartitionManager {
   void arm_producer_check();
   void schedule_unlink(storage::LogDirectory& directory, Duration delay);
   void close_logs(std::set<PartitionDriver const*> const& unopened, int64_t broker_epoch, Callback<void(Status)> done);
-  bool is_whole(storage::LogDirectory* directory) const;
   void stop_directories(int64_t broker_epoch, Callback<void(Status)> done);
   // A pool job of the directory that stop() waits for.
   void run_on(storage::LogDirectory& directory, Task job, Task done);
@@ -133,7 +134,8 @@ class PartitionManager {
   PartitionReplication replication_;
   Random random_;
   bool is_first_publication_ = true;
-  bool is_recovered_ = false;  // every log that was found and is ours has been opened
+  bool are_found_opened_ = false;                    // what the first publication claims of what was on disk
+  bool is_registered_ = false;
   bool is_stopping_ = false;
 };
 
