@@ -1,8 +1,8 @@
 // AlterPartition: leaders tell the controller who is in sync.
 #include "millrace/protocol/api/alter_partition.h"
 
+#include "ask_controller.h"
 #include "handlers.h"
-#include "millrace/runtime/controller_client.h"
 
 namespace millrace::broker {
 namespace {
@@ -10,7 +10,6 @@ namespace {
 using Request = protocol::AlterPartitionRequest;
 using Response = protocol::AlterPartitionResponse;
 
-constexpr Duration kControllerTimeout = 30s;
 constexpr int16_t kFirstVersionWithBrokerEpochs = 3;
 constexpr int8_t kRecoveryStateMax = 1;
 
@@ -22,7 +21,8 @@ metadata::PartitionIsrChange isr_change(Uuid const& topic, Request::PartitionDat
   change.partition_epoch = partition.partition_epoch;
   change.recovery_state = static_cast<metadata::LeaderRecoveryState>(partition.leader_recovery_state);
   if (version >= kFirstVersionWithBrokerEpochs) {
-    for (auto const& member : partition.new_isr_with_epochs) change.isr.push_back({BrokerId{member.broker_id}, member.broker_epoch});
+    for (auto const& member : partition.new_isr_with_epochs)
+      change.isr.push_back({BrokerId{member.broker_id}, member.broker_epoch});
   } else {
     for (auto const id : partition.new_isr) change.isr.push_back({BrokerId{id}, -1});
   }
@@ -85,13 +85,10 @@ void handle_alter_partition(ContextPtr context) {
       to_controller.partitions.push_back(isr_change(topic.topic_id, partition, context->version()));
     }
   }
-  auto& controller = context->services().controller;
-  auto& reactor = context->thread().reactor;
-  auto const deadline = context->arrived() + kControllerTimeout;
-  runtime::submit_as<metadata::AlterPartitionAnswer>(
-      controller, std::move(to_controller), deadline, reactor,
-      [context = std::move(context), counts = std::move(counts)](metadata::AlterPartitionAnswer const& answer) {
-        reply(*context, counts, answer);
+  ask_controller<metadata::AlterPartitionAnswer>(
+      std::move(context), std::move(to_controller),
+      [counts = std::move(counts)](RequestContext& back, metadata::AlterPartitionAnswer const& answer) {
+        reply(back, counts, answer);
       });
 }
 

@@ -1,16 +1,14 @@
 // AssignReplicasToDirs: a broker tells the controller in which of its directories replicas lie.
 #include "millrace/protocol/api/assign_replicas_to_dirs.h"
 
+#include "ask_controller.h"
 #include "handlers.h"
-#include "millrace/runtime/controller_client.h"
 
 namespace millrace::broker {
 namespace {
 
 using Request = protocol::AssignReplicasToDirsRequest;
 using Response = protocol::AssignReplicasToDirsResponse;
-
-constexpr Duration kControllerTimeout = 30s;
 
 // The answer has the shape of the request, with an error for each partition.
 void reply(RequestContext& context, Request const& request, metadata::AssignReplicasToDirectoriesAnswer const& answer) {
@@ -56,14 +54,11 @@ void handle_assign_replicas_to_dirs(ContextPtr context) {
       }
     }
   }
-  auto& controller = context->services().controller;
-  auto& reactor = context->thread().reactor;
-  auto const deadline = context->arrived() + kControllerTimeout;
   // The request's arrays live in the context's arena.
-  runtime::submit_as<metadata::AssignReplicasToDirectoriesAnswer>(
-      controller, std::move(to_controller), deadline, reactor,
-      [context = std::move(context), request](metadata::AssignReplicasToDirectoriesAnswer const& answer) {
-        reply(*context, request, answer);
+  ask_controller<metadata::AssignReplicasToDirectoriesAnswer>(
+      std::move(context), std::move(to_controller),
+      [request](RequestContext& back, metadata::AssignReplicasToDirectoriesAnswer const& answer) {
+        reply(back, request, answer);
       });
 }
 

@@ -1,28 +1,13 @@
 // What brokers ask of the controller about themselves: BrokerRegistration, BrokerHeartbeat, UnregisterBroker,
 // AllocateProducerIds.
+#include "ask_controller.h"
 #include "handlers.h"
 #include "millrace/protocol/api/allocate_producer_ids.h"
 #include "millrace/protocol/api/broker_heartbeat.h"
 #include "millrace/protocol/api/broker_registration.h"
 #include "millrace/protocol/api/unregister_broker.h"
-#include "millrace/runtime/controller_client.h"
 
 namespace millrace::broker {
-namespace {
-
-constexpr Duration kControllerTimeout = 30s;
-
-// Submits, and hands (context, answer) to `reply` on the connection's thread.
-template <class Answer, class Reply>
-void ask(ContextPtr context, metadata::ControllerRequest request, Reply reply) {
-  auto& controller = context->services().controller;
-  auto& reactor = context->thread().reactor;
-  auto const deadline = context->arrived() + kControllerTimeout;
-  runtime::submit_as<Answer>(controller, std::move(request), deadline, reactor,
-                             [context = std::move(context), reply](Answer answer) { reply(*context, answer); });
-}
-
-}  // namespace
 
 void handle_broker_registration(ContextPtr context) {
   protocol::BrokerRegistrationRequest request;
@@ -41,12 +26,13 @@ void handle_broker_registration(ContextPtr context) {
   broker.is_migrating_zk_broker = request.is_migrating_zk_broker;
   broker.directories.assign(request.log_dirs.begin(), request.log_dirs.end());
   broker.previous_broker_epoch = request.previous_broker_epoch;
-  ask<metadata::RegisterBrokerAnswer>(std::move(context), std::move(broker), [](RequestContext& c, auto const& answer) {
-    protocol::BrokerRegistrationResponse response;
-    response.error_code = answer.error.code;
-    response.broker_epoch = answer.broker_epoch;
-    c.reply(response);
-  });
+  ask_controller<metadata::RegisterBrokerAnswer>(std::move(context), std::move(broker),
+                                                 [](RequestContext& c, auto const& answer) {
+                                                   protocol::BrokerRegistrationResponse response;
+                                                   response.error_code = answer.error.code;
+                                                   response.broker_epoch = answer.broker_epoch;
+                                                   c.reply(response);
+                                                 });
 }
 
 void handle_broker_heartbeat(ContextPtr context) {
@@ -65,41 +51,44 @@ void handle_broker_heartbeat(ContextPtr context) {
     heartbeat.cordoned_directories.emplace(request.cordoned_log_dirs.begin(), request.cordoned_log_dirs.end());
   }
   HeartbeatsOf const sender{heartbeat.id, heartbeat.epoch, heartbeat.want_shut_down};
-  ask<metadata::BrokerHeartbeatAnswer>(std::move(context), std::move(heartbeat), [sender](RequestContext& c, auto const& answer) {
-    if (answer.error.ok()) c.connection_state().heartbeats_of = sender;
-    protocol::BrokerHeartbeatResponse response;
-    response.error_code = answer.error.code;
-    response.is_caught_up = answer.is_caught_up;
-    response.is_fenced = answer.is_fenced;
-    response.should_shut_down = answer.should_shut_down;
-    c.reply(response);
-  });
+  ask_controller<metadata::BrokerHeartbeatAnswer>(std::move(context), std::move(heartbeat),
+                                                  [sender](RequestContext& c, auto const& answer) {
+                                                    if (answer.error.ok()) c.connection_state().heartbeats_of = sender;
+                                                    protocol::BrokerHeartbeatResponse response;
+                                                    response.error_code = answer.error.code;
+                                                    response.is_caught_up = answer.is_caught_up;
+                                                    response.is_fenced = answer.is_fenced;
+                                                    response.should_shut_down = answer.should_shut_down;
+                                                    c.reply(response);
+                                                  });
 }
 
 void handle_unregister_broker(ContextPtr context) {
   protocol::UnregisterBrokerRequest request;
   if (!context->decode(request)) return;
-  ask<metadata::UnregisterBrokerAnswer>(std::move(context), metadata::UnregisterBroker{BrokerId{request.broker_id}},
-                                        [](RequestContext& c, auto const& answer) {
-                                          protocol::UnregisterBrokerResponse response;
-                                          response.error_code = answer.error.code;
-                                          if (answer.error.message) response.error_message = Str(*answer.error.message);
-                                          c.reply(response);
-                                        });
+  ask_controller<metadata::UnregisterBrokerAnswer>(std::move(context),
+                                                   metadata::UnregisterBroker{BrokerId{request.broker_id}},
+                                                   [](RequestContext& c, auto const& answer) {
+                                                     protocol::UnregisterBrokerResponse response;
+                                                     response.error_code = answer.error.code;
+                                                     if (answer.error.message)
+                                                       response.error_message = Str(*answer.error.message);
+                                                     c.reply(response);
+                                                   });
 }
 
 void handle_allocate_producer_ids(ContextPtr context) {
   protocol::AllocateProducerIdsRequest request;
   if (!context->decode(request)) return;
-  ask<metadata::AllocateProducerIdsAnswer>(std::move(context),
-                                           metadata::AllocateProducerIds{BrokerId{request.broker_id}, request.broker_epoch},
-                                           [](RequestContext& c, auto const& answer) {
-                                             protocol::AllocateProducerIdsResponse response;
-                                             response.error_code = answer.error.code;
-                                             response.producer_id_start = answer.first.value;
-                                             response.producer_id_len = answer.count;
-                                             c.reply(response);
-                                           });
+  ask_controller<metadata::AllocateProducerIdsAnswer>(
+      std::move(context), metadata::AllocateProducerIds{BrokerId{request.broker_id}, request.broker_epoch},
+      [](RequestContext& c, auto const& answer) {
+        protocol::AllocateProducerIdsResponse response;
+        response.error_code = answer.error.code;
+        response.producer_id_start = answer.first.value;
+        response.producer_id_len = answer.count;
+        c.reply(response);
+      });
 }
 
 }  // namespace millrace::broker
