@@ -157,10 +157,9 @@ bool GroupCoordinator::collect_expired(ClassicGroup const& group, GroupStore::En
   if (!entry.offsets.empty()) {
     // Kafka's conditions: nobody is there and has not been for the retention time; or the group is stable, knows its
     // topics, and no longer reads this one; or it never was more than a place for offsets.
-    if (group.protocol_type() && !is_empty &&
-        !(group.uses_consumer_protocol() && group.knows_subscriptions() && group.state() == GroupState::stable)) {
-      return true;
-    }
+    bool const is_read = group.protocol_type() && !is_empty &&
+                         !(group.uses_consumer_protocol() && group.knows_subscriptions() && group.state() == GroupState::stable);
+    if (is_read && !MR_MUTANT(hooks_, "expires_in_rebalance")) return true;
     auto const retention_ms = to_ms(config_.offsets_retention);
     auto const counts_from_empty = group.protocol_type() && is_empty && group.state_timestamp_ms() != -1;
     for (auto const& [topic, offsets] : entry.offsets) {
