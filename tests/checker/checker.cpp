@@ -1,5 +1,7 @@
 #include "checker/checker.h"
 
+#include "checker/cluster_checks.h"
+
 #include <algorithm>
 #include <array>
 #include <limits>
@@ -425,7 +427,11 @@ class Checker {
 }  // namespace
 
 std::vector<Violation> check(History const& history, size_t violations_max) {
-  return Checker(history, violations_max).run();
+  auto out = Checker(history, violations_max).run();
+  check_groups(history, out);
+  check_nodes(history, out);
+  if (out.size() > violations_max) out.resize(violations_max);
+  return out;
 }
 
 namespace {

@@ -6,6 +6,13 @@
 //   C3 an idempotent send is there at most once     C7 polls of one assignment skip and repeat nothing
 //   C4 offsets respect real time                    C8 high watermark, last stable offset, log start never go back
 //
+// Of groups, and of what nodes tell of themselves where a run records it (cluster_checks.cpp):
+//
+//   C9 a fetch of committed offsets finds the last one acknowledged, or one that may have come after it
+//   C10 a partition has one owner a generation      G3 a commit of a generation that is over is refused
+//   R3, M1 one leader an epoch                      M4 one vote a voter and epoch
+//   M3 one image an offset                          C14 replicas hold the same batches below their marks
+//
 // Not flagged, as Kafka allows it: gaps that no consumer ever saw a record in, loss of sends that were
 // acknowledged by a leader alone that did not stay, duplicates without idempotence, unknown sends that turn out to have
 // happened.
@@ -18,7 +25,7 @@
 namespace millrace::checker {
 
 struct Violation {
-  std::string check;  // "C1" ... "C8", or "D4": a record that nobody sent
+  std::string check;  // "C1" ... "C14", or the invariant: "D4" is a record that nobody sent
   PartitionIndex partition{};
   std::string text;
 };

@@ -45,6 +45,8 @@ struct Model {
       for (auto o = log_start[p]; o < read.end; ++o) read.records.push_back(seen(o, log[p][static_cast<size_t>(o)]));
       history.final_reads.push_back(std::move(read));
     }
+    add_groups();
+    add_nodes();
   }
 
   uint32_t draw(uint32_t limit) { return static_cast<uint32_t>(random() % limit); }
@@ -88,6 +90,45 @@ struct Model {
     now += 100;
   }
 
+  // Members commit in turn; each generation has new owners; some answers are lost, some commits are refused.
+  void add_groups() {
+    for (int32_t generation = 1; generation <= 4; ++generation) {
+      for (PartitionIndex p = 0; p < kPartitions; ++p) {
+        ClientId const owner = kProducers + (p + static_cast<uint32_t>(generation)) % kConsumers;
+        history.ownerships.push_back({owner, 0, p, generation, now});
+      }
+      for (int step = 0; step < 30; ++step) {
+        now += 100;
+        PartitionIndex const p = draw(kPartitions);
+        ClientId const owner = kProducers + (p + static_cast<uint32_t>(generation)) % kConsumers;
+        auto const fate = draw(10);
+        auto const outcome = fate == 0 ? Outcome::failed : fate <= 2 ? Outcome::unknown : Outcome::ok;
+        history.commits.push_back({owner, 0, p, now, now + 50, outcome, ++offset_committed, generation});
+        if (outcome == Outcome::ok || fate == 1) committed[p] = offset_committed;
+        if (draw(2) == 0) history.commit_reads.push_back({owner, 0, p, now + 60, now + 80, committed[p]});
+      }
+      now += 100;
+    }
+  }
+
+  // Three nodes that lead in turn, vote once an epoch, publish the same images and hold the same batches.
+  void add_nodes() {
+    for (int32_t e = 0; e < 6; ++e) {
+      history.leaderships.push_back({Leadership::kQuorum, e, e % 3});
+      history.leaderships.push_back({1, e, (e + 1) % 3});
+      for (int32_t node = 0; node < 3; ++node) history.votes.push_back({node, e, e % 3});
+    }
+    for (int32_t node = 0; node < 3; ++node) {
+      for (int64_t offset = node; offset < 20; offset += 1 + node) history.images.push_back({node, offset, static_cast<uint64_t>(offset) * 77});
+      // One started later, another has not heard of the last mark and holds a tail of its own.
+      ReplicaRead replica{1, node, node == 1 ? 4 : 0, node == 2 ? 16 : 20, {}};
+      for (int64_t offset = replica.log_start; offset < 20; offset += 2) {
+        replica.batches.emplace_back(offset, static_cast<uint64_t>(node == 2 && offset >= 16 ? 1 : offset * 3));
+      }
+      history.replicas.push_back(std::move(replica));
+    }
+  }
+
   std::mt19937_64 random;
   History history;
   Nanos now = 1000;
@@ -98,6 +139,8 @@ struct Model {
   int64_t position[kConsumers][kPartitions]{};
   uint32_t assignments[kConsumers][kPartitions]{};
   bool was_reset[kConsumers][kPartitions]{};
+  int64_t offset_committed = 0;
+  int64_t committed[kPartitions]{-1, -1};
 };
 
 std::string checks_of(History const& history) {
@@ -153,7 +196,96 @@ void for_all_sightings(History& h, int64_t from, std::function<void(Observed&)> 
   }
 }
 
+// The last commit that was acknowledged before another one of its partition and a read of that.
+Commit const& replaced_commit(History& h, CommitRead*& read) {
+  for (auto& each : h.commit_reads) {
+    Commit const* last = nullptr;
+    Commit const* before = nullptr;
+    for (auto const& commit : h.commits) {
+      if (commit.partition != each.partition || commit.outcome != Outcome::ok || commit.end >= each.start) continue;
+      before = last;
+      last = &commit;
+    }
+    if (before == nullptr || last->offset != each.offset) continue;
+    read = &each;
+    return *before;
+  }
+  throw std::runtime_error("the model made no such commit");
+}
+
 std::vector<Planted> const kPlanted = {
+    {"an acknowledged commit is lost when the coordinator moves", "C9",
+     [](History& h) {
+       CommitRead* read = nullptr;
+       auto const& before = replaced_commit(h, read);
+       read->offset = before.offset;
+     }},
+    {"a group has forgotten its offsets after a reload", "C9", [](History& h) { h.commit_reads.back().offset = -1; }},
+    {"a refused commit counts", "C9",
+     [](History& h) {
+       for (auto const& commit : h.commits) {
+         if (commit.outcome != Outcome::failed) continue;
+         h.commit_reads.push_back({commit.client, 0, commit.partition, commit.end + 1, commit.end + 2, commit.offset});
+         return;
+       }
+     }},
+    {"an offset is found that nobody committed", "C9", [](History& h) { h.commit_reads.back().offset = 100'000; }},
+    {"two members own a partition in one generation", "C10",
+     [](History& h) {
+       auto twin = h.ownerships[3];
+       twin.client = twin.client == kProducers ? kProducers + 1 : kProducers;
+       h.ownerships.push_back(twin);
+     }},
+    {"a member that was replaced goes on committing", "G3",
+     [](History& h) {
+       for (auto& commit : h.commits) {
+         if (commit.generation == 3 && commit.outcome == Outcome::ok) {
+           commit.generation = 2;
+           return;
+         }
+       }
+     }},
+    {"two nodes lead a partition in one epoch", "R3", [](History& h) { h.leaderships.push_back({1, 2, 1}); }},
+    {"two controllers lead one epoch", "M1", [](History& h) { h.leaderships.push_back({Leadership::kQuorum, 4, 2}); }},
+    {"a voter has forgotten its vote", "M4", [](History& h) { h.votes.push_back({1, 5, 0}); }},
+    {"a node's metadata differs after a snapshot", "M3", [](History& h) { h.images.push_back({2, 12, 5}); }},
+    {"a follower holds another batch below the mark", "C14", [](History& h) { h.replicas[1].batches[3].second ^= 1; }},
+    {"a follower lacks a batch below the mark", "C14",
+     [](History& h) { h.replicas[2].batches.erase(h.replicas[2].batches.begin() + 5); }},
+    {"a follower's last batches are gone", "C14", [](History& h) { h.replicas[1].batches.resize(5); }},
+    {"a zero hole is kept: what is behind it has moved", "C1",
+     [](History& h) {
+       // The hole's offsets are passed over on one replica, and what follows is served one place lower.
+       for (auto& record : final_of(h)) {
+         if (record.offset > 15) --record.offset;
+       }
+     }},
+    {"an index that is off by one batch makes a consumer begin too late", "C7",
+     [](History& h) {
+       auto& poll = late_poll(h);
+       ++poll.fetch_offset;
+       ++poll.first_record;
+       --poll.record_count;
+     }},
+    {"producer state is not rebuilt: a retry is appended again much later", "C3",
+     [](History& h) {
+       auto const& send = ok_send(h, 1);
+       final_of(h).push_back(seen(h.final_reads[1].end + 3, {send.client, 1, send.first_sequence}));
+     }},
+    {"a record gets a new checksum over damaged bytes", "D4",
+     [](History& h) { for_all_sightings(h, 20, [](Observed& r) { r.value.client += kProducers; }); }},
+    {"the epoch was not bumped: two leaders append at the same offsets", "C1",
+     [](History& h) {
+       auto const& send = ok_send(h, 6);
+       auto twin = send;
+       twin.first_sequence = 50'000;
+       h.sends.push_back(twin);
+     }},
+    {"a replica joins the in-sync set early and leads: an acknowledged end is gone", "C2",
+     [](History& h) {
+       auto& records = final_of(h);
+       records.resize(records.size() - 3);
+     }},
     {"an acknowledged batch is gone", "C2",
      [](History& h) {
        auto const offset = ok_send(h).base_offset;

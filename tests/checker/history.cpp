@@ -78,6 +78,18 @@ std::string History::text(size_t lines_max) const {
     lines.emplace_back(d.end, fmt::format("delete partition {} before {} {} [{} {}]", d.partition, d.before_offset,
                                           name(d.outcome), d.start, d.end));
   }
+  for (auto const& c : commits) {
+    lines.emplace_back(c.end, fmt::format("commit client {} group {} partition {} generation {} offset {} {} [{} {}]", c.client, c.group,
+                                          c.partition, c.generation, c.offset, name(c.outcome), c.start, c.end));
+  }
+  for (auto const& c : commit_reads) {
+    lines.emplace_back(c.end, fmt::format("committed client {} group {} partition {}: {} [{} {}]", c.client, c.group, c.partition, c.offset,
+                                          c.start, c.end));
+  }
+  for (auto const& o : ownerships) {
+    lines.emplace_back(o.start, fmt::format("owner client {} group {} partition {} generation {} [{}]", o.client, o.group, o.partition,
+                                            o.generation, o.start));
+  }
   std::stable_sort(lines.begin(), lines.end(), [](auto const& a, auto const& b) { return a.first < b.first; });
   std::string out;
   for (size_t i = 0; i < std::min(lines.size(), lines_max); ++i) out += lines[i].second + "\n";

@@ -8,6 +8,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace millrace::checker {
@@ -101,6 +102,69 @@ struct FinalRead {
   std::vector<Observed> records;
 };
 
+using GroupIndex = uint32_t;  // dense, from 0
+
+// An offset commit of one partition. Committed offsets are told apart: no two commits of a group and partition, or only
+// repetitions of an unknown one, name the same.
+struct Commit {
+  ClientId client{};
+  GroupIndex group{};
+  PartitionIndex partition{};
+  Nanos start{};
+  Nanos end{};
+  Outcome outcome = Outcome::unknown;
+  int64_t offset{};
+  int32_t generation = -1;  // -1: not a member's
+};
+
+struct CommitRead {
+  ClientId client{};
+  GroupIndex group{};
+  PartitionIndex partition{};
+  Nanos start{};
+  Nanos end{};
+  int64_t offset = -1;  // -1: there is none
+};
+
+// A member that was given a partition in a generation.
+struct Ownership {
+  ClientId client{};
+  GroupIndex group{};
+  PartitionIndex partition{};
+  int32_t generation{};
+  Nanos start{};  // when it heard
+};
+
+// Somebody was seen to lead a partition, or the metadata quorum.
+struct Leadership {
+  static constexpr PartitionIndex kQuorum = UINT32_MAX;
+  PartitionIndex partition{};
+  int32_t epoch{};
+  int32_t node{};
+};
+
+struct Vote {  // that a voter gave in the metadata quorum
+  int32_t voter{};
+  int32_t epoch{};
+  int32_t candidate{};
+};
+
+// A node's metadata at one offset, as a fingerprint.
+struct ImageSeen {
+  int32_t node{};
+  int64_t offset{};
+  uint64_t fingerprint{};
+};
+
+// What a node's own log of a partition held when everything was at rest. Fingerprints of whole batches by base offset.
+struct ReplicaRead {
+  PartitionIndex partition{};
+  int32_t node{};
+  int64_t log_start{};
+  int64_t high_watermark{};
+  std::vector<std::pair<int64_t, uint64_t>> batches;  // in order
+};
+
 struct History {
   uint32_t client_count{};
   uint32_t partition_count{};
@@ -110,6 +174,13 @@ struct History {
   std::vector<EndAsked> ends;
   std::vector<Deletion> deletions;
   std::vector<FinalRead> final_reads;  // at most one a partition
+  std::vector<Commit> commits;
+  std::vector<CommitRead> commit_reads;
+  std::vector<Ownership> ownerships;
+  std::vector<Leadership> leaderships;
+  std::vector<Vote> votes;
+  std::vector<ImageSeen> images;
+  std::vector<ReplicaRead> replicas;
   // The consumers together were given every record up to the highest that one of them got.
   bool are_polls_whole = true;
   // A broker was started again: it may have forgotten a producer whose records had all been deleted, as Kafka does.
