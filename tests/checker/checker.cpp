@@ -8,6 +8,8 @@
 
 #include <fmt/format.h>
 
+#include "checker/group_checks.h"
+
 namespace millrace::checker {
 namespace {
 
@@ -38,6 +40,7 @@ class Checker {
   std::vector<Violation> run() {
     gather_sends();
     for (PartitionIndex p = 0; p < history_.partition_count; ++p) check_partition(p);
+    check_groups(history_, [this](char const* check, PartitionIndex p, std::string const& text) { report(check, p, "{}", text); });
     return std::move(violations_);
   }
 
@@ -173,6 +176,7 @@ class Checker {
     }
     check_presence(p, final_read, is_final, is_polled, highest_polled, highest_start);
     check_order(p);
+    if (history_.are_clients_ordered) check_order_of_clients(p);
     check_recency(p);
     check_contiguity(p, final_read, is_final, is_polled);
     check_monotony(p);
@@ -236,6 +240,25 @@ class Checker {
       if (each.send->outcome == Outcome::ok && each.send->end < smallest_end) {
         smallest_end = each.send->end;
         of_offset = each.offset;
+      }
+    }
+  }
+
+  // C4 within one producer, whose sends overlap in time.
+  void check_order_of_clients(PartitionIndex p) {
+    for (ClientId client = 0; client < history_.client_count; ++client) {
+      int64_t last = -1;
+      uint64_t of_sequence = 0;
+      auto const& offsets = sender(client, p).offset_of;
+      for (uint64_t sequence = 0; sequence < offsets.size(); ++sequence) {
+        auto const offset = offsets[sequence];
+        if (offset < 0) continue;
+        if (offset <= last) {
+          report("C4", p, "{} is at offset {}, and {} before it at {}", text(Value{client, p, sequence}), offset,
+                 text(Value{client, p, of_sequence}), last);
+        }
+        last = offset;
+        of_sequence = sequence;
       }
     }
   }

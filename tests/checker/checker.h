@@ -5,6 +5,7 @@
 //   C2 acknowledged sends are there                 C6 nothing refused is seen, nothing seen is gone
 //   C3 an idempotent send is there at most once     C7 polls of one assignment skip and repeat nothing
 //   C4 offsets respect real time                    C8 high watermark, last stable offset, log start never go back
+//   C9 a group's offset is the one committed last   C10 a partition has one owner in a group
 //
 // Not flagged, as Kafka allows it: gaps that no consumer ever saw a record in, loss of sends that were
 // acknowledged by a leader alone that did not stay, duplicates without idempotence, unknown sends that turn out to have
@@ -18,7 +19,7 @@
 namespace millrace::checker {
 
 struct Violation {
-  std::string check;  // "C1" ... "C8", or "D4": a record that nobody sent
+  std::string check;  // "C1" ... "C10", or "D4": a record that nobody sent
   PartitionIndex partition{};
   std::string text;
 };

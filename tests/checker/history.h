@@ -101,6 +101,31 @@ struct FinalRead {
   std::vector<Observed> records;
 };
 
+using GroupId = uint32_t;  // dense, from 0
+
+// A group's offset of a partition: committed, or asked for (-1: there was none).
+struct GroupOffset {
+  ClientId client{};
+  GroupId group{};
+  PartitionIndex partition{};
+  bool is_commit = true;
+  Nanos start{};
+  Nanos end{};
+  Outcome outcome = Outcome::unknown;
+  int64_t offset = -1;
+  // A request that its sender has given up, or sent again, may reach the coordinator at any later time.
+  bool may_come_late = false;
+};
+
+// From when to when a member was sure that a partition is its own.
+struct Ownership {
+  ClientId client{};
+  GroupId group{};
+  PartitionIndex partition{};
+  Nanos from{};
+  Nanos until{};
+};
+
 struct History {
   uint32_t client_count{};
   uint32_t partition_count{};
@@ -110,6 +135,8 @@ struct History {
   std::vector<EndAsked> ends;
   std::vector<Deletion> deletions;
   std::vector<FinalRead> final_reads;  // at most one a partition
+  std::vector<GroupOffset> group_offsets;
+  std::vector<Ownership> ownerships;
   // The consumers together were given every record up to the highest that one of them got.
   bool are_polls_whole = true;
   // A broker was started again: it may have forgotten a producer whose records had all been deleted, as Kafka does.
@@ -119,6 +146,8 @@ struct History {
   // Leadership moves between brokers, and the sends' leader epochs are those of the first leader that called them
   // committed: a leader of an earlier epoch that has not heard of it yet answers for what was acknowledged up to its own.
   bool do_leaders_move = false;
+  // Each client handed its records of a partition to one idempotent producer in the order of their sequence.
+  bool are_clients_ordered = false;
 
   void add_poll(Poll poll, std::span<Observed const> seen);
   // One line an operation, in order of their end; for a failure's report.
