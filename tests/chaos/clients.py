@@ -7,9 +7,29 @@ from pathlib import Path
 
 from cluster import PROGRAMS
 
-COMMANDS = {  # how each kind is started; the verbs and arguments are those of clients/librdkafka.cpp
-    "librdkafka": [str(PROGRAMS / "chaos-librdkafka")],
-}
+HERE = Path(__file__).resolve().parent
+JAVA_OPTIONS = ["-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn"]
+KINDS = ("librdkafka", "java", "franz-go")
+
+
+def java_command():
+    folder = PROGRAMS / "java"
+    return ["java", *JAVA_OPTIONS, "-cp", f"{folder / 'classes'}:{(folder / 'classpath').read_text()}", "Chaos"]
+
+
+# How each kind is started; the verbs and arguments are those of clients/librdkafka.cpp.
+COMMANDS = {"librdkafka": lambda: [PROGRAMS / "chaos-librdkafka"], "franz-go": lambda: [PROGRAMS / "chaos-franz-go"], "java": java_command}
+
+
+def prepare(kinds):
+    """Builds the clients that the build of the tree does not make; they come from their languages' registries."""
+    if "java" in kinds:
+        folder = PROGRAMS / "java"
+        subprocess.run(["mvn", "-q", "-f", HERE / "clients/java/pom.xml", f"-Dchaos.folder={folder}", "compile",
+                        "dependency:build-classpath", f"-Dmdep.outputFile={folder / 'classpath'}"], stdout=subprocess.DEVNULL, check=True)
+    if "franz-go" in kinds:
+        subprocess.run(["go", "build", "-p", "2", "-o", PROGRAMS / "chaos-franz-go", "."], cwd=HERE / "clients/franz-go",
+                       env={**os.environ, "GOFLAGS": "-mod=readonly"}, check=True)
 
 
 class Client:
@@ -20,7 +40,7 @@ class Client:
         self.records, self.end = 0, ""
         self.log_path = Path(f"{self.history}.log")
         with open(self.log_path, "wb") as log:
-            self.process = subprocess.Popen([*COMMANDS[kind], verb, run.cluster.bootstrap, run.topic, str(run.partitions), str(self.number),
+            self.process = subprocess.Popen([*COMMANDS[kind](), verb, run.cluster.bootstrap, run.topic, str(run.partitions), str(self.number),
                                              str(self.history), *map(str, extra)], stdout=subprocess.PIPE, stderr=log, text=True,
                                             start_new_session=True)
         self.reader = threading.Thread(target=self.read_progress, daemon=True)
