@@ -21,10 +21,16 @@ def java_command():
 COMMANDS = {"librdkafka": lambda: [PROGRAMS / "chaos-librdkafka"], "franz-go": lambda: [PROGRAMS / "chaos-franz-go"], "java": java_command}
 
 
+def is_newer(made, folder):
+    """Than all sources in the folder."""
+    return made.exists() and all(made.stat().st_mtime > source.stat().st_mtime for source in folder.rglob("*") if source.is_file())
+
+
 def prepare(kinds):
     """Builds the clients that the build of the tree does not make; they come from their languages' registries."""
-    if "java" in kinds:
-        folder = PROGRAMS / "java"
+    folder = PROGRAMS / "java"
+    if "java" in kinds and not is_newer(folder / "classpath", HERE / "clients/java"):
+        (folder / "classpath").unlink(missing_ok=True)
         subprocess.run(["mvn", "-q", "-f", HERE / "clients/java/pom.xml", f"-Dchaos.folder={folder}", "compile",
                         "dependency:build-classpath", f"-Dmdep.outputFile={folder / 'classpath'}"], stdout=subprocess.DEVNULL, check=True)
     if "franz-go" in kinds:
