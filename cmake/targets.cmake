@@ -9,6 +9,7 @@ if(MR_BUILD_TESTS)
   include(GoogleTest)
   include(${CMAKE_SOURCE_DIR}/tests/checker/CMakeLists.txt)
   include(${CMAKE_SOURCE_DIR}/tests/sim/CMakeLists.txt)
+  include(${CMAKE_SOURCE_DIR}/tests/chaos/CMakeLists.txt)
   # One test program a room: tests/<room>/*_test.cpp.
   foreach(room ${MR_ROOMS})
     file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/${room}/*.cpp)

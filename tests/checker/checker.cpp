@@ -1,6 +1,7 @@
 #include "checker/checker.h"
 
-#include "checker/cluster_checks.h"
+#include "checker/group_checks.h"
+#include "checker/node_checks.h"
 
 #include <algorithm>
 #include <array>
@@ -175,6 +176,7 @@ class Checker {
     }
     check_presence(p, final_read, is_final, is_polled, highest_polled, highest_start);
     check_order(p);
+    if (history_.are_clients_ordered) check_order_of_clients(p);
     check_recency(p);
     check_contiguity(p, final_read, is_final, is_polled);
     check_monotony(p);
@@ -238,6 +240,25 @@ class Checker {
       if (each.send->outcome == Outcome::ok && each.send->end < smallest_end) {
         smallest_end = each.send->end;
         of_offset = each.offset;
+      }
+    }
+  }
+
+  // C4 within one producer, whose sends overlap in time.
+  void check_order_of_clients(PartitionIndex p) {
+    for (ClientId client = 0; client < history_.client_count; ++client) {
+      int64_t last = -1;
+      uint64_t of_sequence = 0;
+      auto const& offsets = sender(client, p).offset_of;
+      for (uint64_t sequence = 0; sequence < offsets.size(); ++sequence) {
+        auto const offset = offsets[sequence];
+        if (offset < 0) continue;
+        if (offset <= last) {
+          report("C4", p, "{} is at offset {}, and {} before it at {}", text(Value{client, p, sequence}), offset,
+                 text(Value{client, p, of_sequence}), last);
+        }
+        last = offset;
+        of_sequence = sequence;
       }
     }
   }

@@ -6,10 +6,10 @@
 //   C3 an idempotent send is there at most once     C7 polls of one assignment skip and repeat nothing
 //   C4 offsets respect real time                    C8 high watermark, last stable offset, log start never go back
 //
-// Of groups, and of what nodes tell of themselves where a run records it (cluster_checks.cpp):
+// Of groups, and of what nodes tell of themselves where a run records it (group_checks.cpp, node_checks.cpp):
 //
 //   C9 a fetch of committed offsets finds the last one acknowledged, or one that may have come after it
-//   C10 a partition has one owner a generation      G3 a commit of a generation that is over is refused
+//   C10 a partition has one owner at a time         G3 a commit of a generation that is over is refused
 //   R3, M1 one leader an epoch                      M4 one vote a voter and epoch
 //   M3 one image an offset                          C14 replicas hold the same batches below their marks
 //

@@ -498,6 +498,60 @@ TEST(Checker, a_lost_machine_may_take_the_end_of_a_log_and_nothing_else) {
   }
 }
 
+// Sends that overlap in time say nothing of their order, unless one producer was given them one after the other.
+TEST(Checker, a_pipeline_keeps_its_order) {
+  History h;
+  h.client_count = h.partition_count = 1;
+  FinalRead read{0, 0, 2, {}};
+  for (uint64_t sequence : {0, 1}) {
+    auto const offset = static_cast<int64_t>(1 - sequence);
+    h.sends.push_back({0, 0, sequence, 1, 100, 200, Outcome::ok, offset, true});
+    read.records.insert(read.records.begin(), seen(offset, {0, 0, sequence}));
+  }
+  h.final_reads.push_back(read);
+  EXPECT_EQ(checks_of(h), "");
+  h.are_clients_ordered = true;
+  EXPECT_EQ(checks_of(h), "C4");
+}
+
+Commit commit(Nanos start, Nanos end, int64_t offset, Outcome outcome = Outcome::ok) { return {0, 0, 0, start, end, outcome, offset}; }
+CommitRead reading(Nanos start, int64_t offset) { return {1, 0, 0, start, start + 10, offset}; }
+
+std::string checks_of_offsets(std::vector<Commit> commits, std::vector<CommitRead> reads) {
+  History h;
+  h.client_count = 2;
+  h.partition_count = 1;
+  h.commits = std::move(commits);
+  h.commit_reads = std::move(reads);
+  return checks_of(h);
+}
+
+TEST(Checker, a_group_is_told_its_last_committed_offset) {
+  auto const first = commit(100, 150, 5), second = commit(200, 250, 9);
+  EXPECT_EQ(checks_of_offsets({first, second}, {reading(300, 9)}), "");
+  EXPECT_EQ(checks_of_offsets({first, second}, {reading(50, -1), reading(160, 5), reading(230, 5), reading(231, 9)}), "");
+  EXPECT_EQ(checks_of_offsets({first, second}, {reading(300, 5)}), "C9") << "an acknowledged commit is lost";
+  EXPECT_EQ(checks_of_offsets({first, second}, {reading(300, -1)}), "C9") << "all commits are lost";
+  EXPECT_EQ(checks_of_offsets({first, second}, {reading(300, 7)}), "C9") << "nobody committed it";
+  EXPECT_EQ(checks_of_offsets({first, commit(400, 450, 9)}, {reading(300, 9)}), "C9") << "it was committed later";
+  auto const unknown = commit(160, 170, 7, Outcome::unknown);
+  EXPECT_EQ(checks_of_offsets({first, unknown, second}, {reading(300, 7)}), "") << "it may have come late";
+  EXPECT_EQ(checks_of_offsets({first, commit(160, 170, 7, Outcome::failed), second}, {reading(300, 7)}), "C9");
+  auto again = first;
+  again.may_come_late = true;
+  EXPECT_EQ(checks_of_offsets({again, second}, {reading(300, 5)}), "");
+}
+
+TEST(Checker, a_partition_has_one_owner_at_a_time) {
+  History h;
+  h.client_count = 3;
+  h.partition_count = 2;
+  h.ownerships = {{0, 0, 0, -1, 100, 200}, {1, 0, 0, -1, 200, 300}, {1, 0, 1, -1, 100, 300}, {2, 1, 0, -1, 150, 250}, {1, 0, 0, -1, 250, 400}};
+  EXPECT_EQ(checks_of(h), "");
+  h.ownerships.push_back({2, 0, 0, -1, 390, 500});
+  EXPECT_EQ(checks_of(h), "C10");
+}
+
 TEST(Checker, values_carry_their_checksum) {
   Value const value{3, 5, 123456789};
   auto bytes = value.bytes();

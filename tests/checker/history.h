@@ -114,7 +114,9 @@ struct Commit {
   Nanos end{};
   Outcome outcome = Outcome::unknown;
   int64_t offset{};
-  int32_t generation = -1;  // -1: not a member's
+  int32_t generation = -1;  // -1: not a member's, or its client does not tell
+  // A request that its sender has given up, or sent again, may reach the coordinator at any later time.
+  bool may_come_late = false;
 };
 
 struct CommitRead {
@@ -126,13 +128,14 @@ struct CommitRead {
   int64_t offset = -1;  // -1: there is none
 };
 
-// A member that was given a partition in a generation.
+// From when to when a member was sure that a partition is its own.
 struct Ownership {
   ClientId client{};
   GroupIndex group{};
   PartitionIndex partition{};
-  int32_t generation{};
-  Nanos start{};  // when it heard
+  int32_t generation = -1;  // -1: its client does not tell
+  Nanos start{};
+  Nanos end{};  // 0: only its start is known
 };
 
 // Somebody was seen to lead a partition, or the metadata quorum.
@@ -190,6 +193,8 @@ struct History {
   // Leadership moves between brokers, and the sends' leader epochs are those of the first leader that called them
   // committed: a leader of an earlier epoch that has not heard of it yet answers for what was acknowledged up to its own.
   bool do_leaders_move = false;
+  // Each client handed its records of a partition to one idempotent producer in the order of their sequence.
+  bool are_clients_ordered = false;
 
   void add_poll(Poll poll, std::span<Observed const> seen);
   // One line an operation, in order of their end; for a failure's report.
