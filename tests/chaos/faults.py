@@ -138,10 +138,14 @@ def drawn(random, count):
     return out[:count]
 
 
-def disturb(cluster, random):
-    """Beside the fault: late bytes, lost segments, resets. What it was, or nothing."""
+def disturb(cluster, members, random):
+    """Beside the fault: late bytes, lost segments, resets, a member of a group that stands still. What it was, or nothing."""
     places = [CLIENTS] + cluster.voters
-    kind = random.choice(["", "", "late", "lossy", "reset"])
+    kind = random.choice(["", "", "late", "lossy", "reset", "member"])
+    if kind == "member":
+        member = random.choice(members)
+        member.pause()
+        return f"{member.name} stands still"
     if kind == "reset":
         one, other = random.choice([(a, b) for a in places for b in places if a < b])
         cluster.proxy.tell("reset", one, other)
