@@ -62,6 +62,12 @@ class Client:
             if len(words) == 2 and words[0] == "records":
                 self.records = int(words[1])
 
+    def pause(self):
+        self.process.send_signal(signal.SIGSTOP)
+
+    def resume(self):
+        self.process.send_signal(signal.SIGCONT)
+
     def tell_to_end(self):
         if self.process.poll() is None:
             self.process.send_signal(signal.SIGTERM)

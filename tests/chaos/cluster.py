@@ -190,10 +190,10 @@ class Cluster:
     def active_controller(self, seconds=30):
         return self.node(cluster_test.until(seconds, "an active controller", lambda: self.live()[0].controller()))
 
-    def create(self, topic, partitions, configs):
+    def create(self, topic, partitions):
         def ask():
             with self.nodes[0].connect(60) as connection:
-                return connection.create(topic, partitions, configs, replicas=len(self.nodes))[topic] in (0, 36)
+                return connection.create(topic, partitions, replicas=len(self.nodes))[topic] in (0, 36)
         cluster_test.until(30, f"topic {topic} is made", ask)
 
     def ended(self):

@@ -5,16 +5,15 @@ import time
 from cluster import CLIENTS
 
 
-def leaders_first(cluster, random):
-    """The leader of many partitions, the active controller or anybody."""
-    if random.random() < 0.4:
-        return cluster.active_controller(), " (active controller)"
-    node = random.choice(cluster.nodes)
-    return node, ""
+def victim(cluster, random):
+    """A node, and what to say of it; the active controller more often than others."""
+    controller = cluster.active_controller()
+    node = controller if random.random() < 0.2 else random.choice(cluster.nodes)
+    return node, " (active controller)" if node is controller else ""
 
 
 def kill(cluster, random):
-    node, why = leaders_first(cluster, random)
+    node, why = victim(cluster, random)
     node.kill()
     down = random.choice([0, random.uniform(0, 1), random.uniform(1, 5)])
     time.sleep(down)
@@ -23,7 +22,7 @@ def kill(cluster, random):
 
 def kill_again(cluster, random):
     """And again while it is starting."""
-    node, why = leaders_first(cluster, random)
+    node, why = victim(cluster, random)
     node.kill()
     times = random.randint(1, 3)
     for _ in range(times):
@@ -58,7 +57,7 @@ def kill_two(cluster, random):
 
 
 def stop(cluster, random):
-    node, why = leaders_first(cluster, random)
+    node, why = victim(cluster, random)
     node.pause()
     paused = random.choice([random.uniform(0.1, 2), random.uniform(2, 6), random.uniform(6, 12)])
     time.sleep(paused)
@@ -67,7 +66,7 @@ def stop(cluster, random):
 
 
 def stop_and_kill(cluster, random):
-    node, why = leaders_first(cluster, random)
+    node, why = victim(cluster, random)
     node.pause()
     paused = random.uniform(0.1, 6)
     time.sleep(paused)
@@ -76,7 +75,7 @@ def stop_and_kill(cluster, random):
 
 
 def terminate(cluster, random):
-    node, why = leaders_first(cluster, random)
+    node, why = victim(cluster, random)
     code = node.stop()
     assert code == 0, f"node {node.id} ended with {code} when it was told to stop"
     time.sleep(random.uniform(0, 2))
@@ -93,7 +92,7 @@ def cut(cluster, links, random):
 
 def isolate(cluster, random):
     """A node from the others; clients still reach it."""
-    node, why = leaders_first(cluster, random)
+    node, why = victim(cluster, random)
     others = [i for i in cluster.voters if i != node.id]
     way = random.choice(["hears nobody", "is heard by nobody", "is cut off"])
     links = [(i, node.id) for i in others] if way != "is heard by nobody" else []
@@ -108,7 +107,7 @@ def cut_pair(cluster, random):
 
 
 def cut_clients(cluster, random):
-    node, why = leaders_first(cluster, random)
+    node, why = victim(cluster, random)
     links = random.choice([[(CLIENTS, node.id)], [(node.id, CLIENTS)], [(CLIENTS, node.id), (node.id, CLIENTS)]])
     ways = " and ".join(f"clients to {b}" if a == CLIENTS else f"{a} to clients" for a, b in links)
     return f"cut {ways}{why} for {cut(cluster, links, random)}"
@@ -116,7 +115,7 @@ def cut_clients(cluster, random):
 
 def vanish(cluster, random):
     """A node for everybody, as if its cable was pulled."""
-    node, why = leaders_first(cluster, random)
+    node, why = victim(cluster, random)
     others = [CLIENTS] + [i for i in cluster.voters if i != node.id]
     links = [(i, node.id) for i in others] + [(node.id, i) for i in others]
     return f"node {node.id}{why} out of reach for {cut(cluster, links, random)}"
@@ -138,10 +137,14 @@ def drawn(random, count):
     return out[:count]
 
 
-def disturb(cluster, random):
-    """Beside the fault: late bytes, lost segments, resets. What it was, or nothing."""
+def disturb(cluster, members, random):
+    """Beside the fault: late bytes, lost segments, resets, a member of a group that stands still. What it was, or nothing."""
     places = [CLIENTS] + cluster.voters
-    kind = random.choice(["", "", "late", "lossy", "reset"])
+    kind = random.choice(["", "", "late", "lossy", "reset", "member"])
+    if kind == "member":
+        member = random.choice(members)
+        member.pause()
+        return f"{member.name} stands still"
     if kind == "reset":
         one, other = random.choice([(a, b) for a in places for b in places if a < b])
         cluster.proxy.tell("reset", one, other)

@@ -7,7 +7,6 @@
 #include <fstream>
 #include <map>
 #include <optional>
-#include <unordered_map>
 
 #include <fmt/format.h>
 
@@ -107,7 +106,7 @@ class Reader {
       if (!record) return;
       bool const is_readable = record->client != kUnreadable;
       seen.push_back({record->offset, is_readable, {is_readable ? record->client : 0, row->partition, record->sequence}});
-      if (record->leader_epoch >= 0) epoch_at_[row->partition][record->offset] = record->leader_epoch;
+      if (record->leader_epoch >= 0) note_epoch(row->partition, record->offset, record->leader_epoch);
     }
     if ((row->flags & kFinalRead) != 0) return add_final(*row, seen);
     Poll poll;
@@ -169,6 +168,18 @@ class Reader {
     }
   }
 
+  void note_epoch(PartitionIndex p, int64_t offset, int32_t epoch) {
+    auto& epochs = epoch_at_[p];
+    auto const index = static_cast<size_t>(offset);
+    if (index >= epochs.size()) epochs.resize(index * 2 + 64, -1);
+    epochs[index] = epoch;
+  }
+
+  int32_t epoch_at(PartitionIndex p, int64_t offset) {
+    auto const& epochs = epoch_at_[p];
+    return offset >= 0 && static_cast<size_t>(offset) < epochs.size() ? epochs[static_cast<size_t>(offset)] : -1;
+  }
+
   void see_partition(PartitionIndex p) { history().partition_count = std::max(history().partition_count, p + 1); }
 
   // The calm that holds all of it.
@@ -186,10 +197,9 @@ class Reader {
       if (auto const* calm = calm_of(send.partition, send.start, send.end)) {
         send.leader_epoch = calm->epoch;
       } else {
-        auto const& epochs = epoch_at_[send.partition];
-        auto const found = epochs.find(send.base_offset);
-        send.is_fully_acknowledged = found != epochs.end();
-        if (found != epochs.end()) send.leader_epoch = found->second + 1;
+        auto const epoch = epoch_at(send.partition, send.base_offset);
+        send.is_fully_acknowledged = epoch >= 0;
+        if (epoch >= 0) send.leader_epoch = epoch + 1;
       }
     }
     for (size_t i = 0; i < history().polls.size(); ++i) {
@@ -244,7 +254,7 @@ class Reader {
   std::vector<bool> is_timed_;  // of History::polls
   std::vector<std::pair<ClientId, OwnedRow>> owned_;
   std::map<PartitionIndex, std::vector<Calm>> calm_;
-  std::map<PartitionIndex, std::unordered_map<int64_t, int32_t>> epoch_at_;
+  std::map<PartitionIndex, std::vector<int32_t>> epoch_at_;  // by offset, as the batches say; -1: unknown
 };
 
 }  // namespace
