@@ -10,9 +10,12 @@ Error below_first(Offset offset, SegmentList const& list) {
                                                list.all().empty() ? Offset(0) : list.all()[0]->base())};
 }
 
-// The part of a segment below a log position.
-Position limit_in(Segment const& segment, LogPosition end) {
-  return Position(std::clamp<int64_t>(end - segment.start(), 0, segment.size()));
+// The part of the segment at `index` that is below a mark. What the mark is past is below it whole, whatever the positions
+// say: a compacted segment may have grown, as tombstones are told until when they stay.
+Position limit_in(std::vector<std::shared_ptr<Segment>> const& list, size_t index, LogMark end) {
+  auto const& segment = *list[index];
+  if (index + 1 < list.size() && end.offset >= list[index + 1]->base()) return Position(segment.size());
+  return Position(std::clamp<int64_t>(end.position - segment.start(), 0, segment.size()));
 }
 
 // A file that is gone belongs to a segment that was deleted after this view was taken.
@@ -33,7 +36,7 @@ Result<ReadResult> ReadView::read(ReadRequest const& request) const {
   }
   for (size_t i = *first; i < list.size(); ++i) {
     auto& segment = *list[i];
-    auto const limit = limit_in(segment, request.upper.position);
+    auto const limit = limit_in(list, i, request.upper);
     if (limit == Position(0) && segment.start() >= request.upper.position) break;
     auto found = segment.read(request, limit);
     if (!found) return as_deleted(std::move(found).error(), segment);
@@ -67,7 +70,7 @@ Result<LogPosition> ReadView::position_of(Offset offset, LogMark end, env::Wait 
   if (!first) return below_first(offset, *segments_);
   for (size_t i = *first; i < list.size(); ++i) {
     auto& segment = *list[i];
-    auto located = segment.locate(offset, limit_in(segment, end.position), wait);
+    auto located = segment.locate(offset, limit_in(list, i, end), wait);
     if (!located) return as_deleted(std::move(located).error(), segment);
     if (!located->is_past_end) return segment.start() + located->position.value;
   }
@@ -81,7 +84,7 @@ Result<std::optional<TimestampOffset>> ReadView::offset_for_timestamp(int64_t ti
   for (auto i = segments_->find(from).value_or(0); i < list.size(); ++i) {
     auto& segment = *list[i];
     if (segment.start() >= end.position) break;
-    auto found = segment.offset_for_timestamp(timestamp_ms, from, limit_in(segment, end.position));
+    auto found = segment.offset_for_timestamp(timestamp_ms, from, limit_in(list, i, end));
     if (!found) return as_deleted(std::move(found).error(), segment);
     if (*found) return (*found)->offset < end.offset ? found : Result<std::optional<TimestampOffset>>(std::nullopt);
   }
@@ -98,7 +101,7 @@ Result<std::optional<TimestampOffset>> ReadView::largest_timestamp(Offset from, 
     auto const largest = segment.largest_timestamp();
     if (!largest) return as_deleted(largest.error(), segment);
     if (largest->timestamp_ms <= (best ? best->timestamp_ms : record::kNoTimestamp)) continue;
-    auto found = segment.offset_of_largest_timestamp(from, limit_in(segment, end.position));
+    auto found = segment.offset_of_largest_timestamp(from, limit_in(list, i, end));
     if (!found) return as_deleted(std::move(found).error(), segment);
     if (*found && (!best || (*found)->timestamp_ms > best->timestamp_ms)) best = *found;
   }
