@@ -138,7 +138,7 @@ def two_owners_are_found():
 def a_file_that_ends_within_a_row_is_read_up_to_it():
     files = good()
     files[MEMBER] = group_offset(COMMIT, 100, 150, 3) + group_offset(COMMIT, 200, 250, 5)[:-1]
-    assert verdict(files)["counts"]["group_offsets"] == 1
+    assert verdict(files)["counts"]["commits"] == 1
 
 
 if __name__ == "__main__":
