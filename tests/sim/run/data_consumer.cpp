@@ -134,6 +134,8 @@ void DataConsumer::on_fetched(size_t broker, std::vector<Asked> const& asked, ch
 
 bool DataConsumer::take(size_t broker, Asked const& asked, checker::Nanos start, FetchResponse::PartitionData const& answer) {
   auto& position = positions_[asked.partition];
+  // A late answer: the partition has been asked for elsewhere since, and read on. Kafka's consumer drops it, too.
+  if (asked.offset != position.offset) return true;
   if (answer.error_code != ErrorCode::none) {
     position.preferred = kNobody;
     if (answer.error_code == ErrorCode::offset_out_of_range && asked.is_of_leader) {

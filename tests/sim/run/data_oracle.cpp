@@ -19,10 +19,11 @@ bool DataOracle::is_known(runtime::PartitionDriver const& driver) {
 void DataOracle::on_power_loss(size_t node) {
   for (auto& partition : partitions_) {
     auto& replica = partition.replicas[node];
-    // One that dies again before it was registered had told nobody of what is left.
-    if (replica.broker_epoch >= 0) {
+    // What its last registration told may outlive processes that were killed since; of what a loss has left it nobody
+    // is told before it is registered again.
+    if (replica.told_broker_epoch > replica.lost_broker_epoch) {
       replica.lost_end = replica.end;
-      replica.lost_broker_epoch = replica.broker_epoch;
+      replica.lost_broker_epoch = replica.told_broker_epoch;
     }
     replica.end = Offset{0};
   }
@@ -41,12 +42,13 @@ void DataOracle::observe_partition(size_t p, size_t node, ClusterNode& of) {
     replica = Replica();
     replica.life = life;
     replica.end = before.end;
+    replica.told_broker_epoch = before.told_broker_epoch;
     replica.lost_end = before.lost_end;
     replica.lost_broker_epoch = before.lost_broker_epoch;
   }
   if (of.is_serving()) {
     auto const* self = of.image()->find_broker(id_of(node));
-    if (self != nullptr) replica.broker_epoch = self->epoch;
+    if (self != nullptr) replica.broker_epoch = replica.told_broker_epoch = self->epoch;
   }
   auto driver = replica.driver.lock();
   if (driver == nullptr) {

@@ -42,7 +42,8 @@ class DataOracle {
     LeaderEpoch leads{-1};  // the epoch in which it was seen to lead, in this life
     Offset mark{-1};
     Offset end{0};          // as seen last; what a dead node has is not looked at
-    int64_t broker_epoch = -1;  // of this life; -1: not yet registered
+    int64_t broker_epoch = -1;       // of this life; -1: not yet registered
+    int64_t told_broker_epoch = -1;  // the last one, of any life
     // What it had when it lost power, and as which broker.
     Offset lost_end{0};
     int64_t lost_broker_epoch = -1;
