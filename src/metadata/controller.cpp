@@ -24,6 +24,7 @@ ControllerAnswer error_answer(ControllerRequest const& request, ApiError error) 
         else if constexpr (std::is_same_v<R, CreateInternalTopic>) return with_error(CreateInternalTopicAnswer{});
         else if constexpr (std::is_same_v<R, AlterConfigs>) return with_error(AlterConfigsAnswer{});
         else if constexpr (std::is_same_v<R, AlterClientQuotas>) return with_error(AlterClientQuotasAnswer{});
+        else if constexpr (std::is_same_v<R, AlterUserScramCredentials>) return with_error(AlterUserScramCredentialsAnswer{});
         else if constexpr (std::is_same_v<R, AlterPartition>) return with_error(AlterPartitionAnswer{});
         else if constexpr (std::is_same_v<R, ElectLeaders>) return with_error(ElectLeadersAnswer{});
         else if constexpr (std::is_same_v<R, AssignReplicasToDirectories>) return with_error(AssignReplicasToDirectoriesAnswer{});

@@ -84,6 +84,7 @@ class Controller {
   Decision decide(Image const& tip, CreateInternalTopic const& request, Mono now);
   Decision decide(Image const& tip, AlterConfigs const& request, Mono now);
   Decision decide(Image const& tip, AlterClientQuotas const& request, Mono now);
+  Decision decide(Image const& tip, AlterUserScramCredentials const& request, Mono now);
   Decision decide(Image const& tip, AlterPartition const& request, Mono now);
   Decision decide(Image const& tip, ElectLeaders const& request, Mono now);
   Decision decide(Image const& tip, AssignReplicasToDirectories const& request, Mono now);

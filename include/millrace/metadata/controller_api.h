@@ -286,16 +286,32 @@ struct AlterClientQuotasAnswer {
   std::vector<ApiError> errors;  // in the order of the request
 };
 
+// ---- SCRAM credentials
+
+struct ScramUpsertion {
+  ScramKey key;
+  ScramImage credential;  // without keys: the salted password was empty, or the mechanism is unknown
+};
+struct AlterUserScramCredentials {
+  std::vector<ScramKey> deletions;
+  std::vector<ScramUpsertion> upsertions;
+};
+struct AlterUserScramCredentialsAnswer {
+  ApiError error;
+  std::vector<std::pair<std::string, ApiError>> users;  // each once
+};
+
 using ControllerRequest = std::variant<CreateTopics, DeleteTopics, CreatePartitions, RegisterBroker, BrokerHeartbeat,
                                        UnregisterBroker, RegisterController, AllocateProducerIds, UpdateFeatures,
                                        CreateInternalTopic, AlterConfigs, AlterClientQuotas, AlterPartition, ElectLeaders,
-                                       AssignReplicasToDirectories, UnregisterController>;
+                                       AssignReplicasToDirectories, UnregisterController, AlterUserScramCredentials>;
 // The alternative of the same position as the request's.
 using ControllerAnswer = std::variant<CreateTopicsAnswer, DeleteTopicsAnswer, CreatePartitionsAnswer, RegisterBrokerAnswer,
                                       BrokerHeartbeatAnswer, UnregisterBrokerAnswer, RegisterControllerAnswer,
                                       AllocateProducerIdsAnswer, UpdateFeaturesAnswer, CreateInternalTopicAnswer,
                                       AlterConfigsAnswer, AlterClientQuotasAnswer, AlterPartitionAnswer, ElectLeadersAnswer,
-                                      AssignReplicasToDirectoriesAnswer, UnregisterControllerAnswer>;
+                                      AssignReplicasToDirectoriesAnswer, UnregisterControllerAnswer,
+                                      AlterUserScramCredentialsAnswer>;
 static_assert(std::variant_size_v<ControllerRequest> == std::variant_size_v<ControllerAnswer>);
 
 // The answer to `request` that carries nothing but `error`.
