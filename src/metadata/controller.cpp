@@ -38,7 +38,10 @@ ApiError const& error_of(ControllerAnswer const& answer) {
 }
 
 Controller::Controller(ControllerConfig config, std::function<Uuid()> make_uuid)
-    : config_(std::move(config)), make_uuid_(std::move(make_uuid)), fencing_(config_.broker_session, *config_.hooks) {}
+    : config_(std::move(config)),
+      make_uuid_(std::move(make_uuid)),
+      fencing_(config_.broker_session, *config_.hooks),
+      mutation_quotas_(config_.mutation_windows) {}
 
 RecordList Controller::default_feature_records() {
   RecordList out;

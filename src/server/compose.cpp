@@ -235,6 +235,8 @@ Result<broker::LocalNodeOptions> compose_node(Configuration const& configuration
   out.controller.controller.node_id = plan.node_id;
   out.controller.controller.default_partition_count = out.config.default_partition_count;
   out.controller.controller.default_replication_factor = out.config.default_replication_factor;
+  out.controller.controller.mutation_windows = {narrow<int32_t>(integer("controller.quota.window.num")),
+                                                std::chrono::seconds(integer("controller.quota.window.size.seconds"))};
   out.controller.controller.min_isr = narrow<int32_t>(integer("min.insync.replicas"));
   out.controller.controller.broker_session = from_ms(integer("broker.session.timeout.ms"));
   out.controller.controller.statics = statics;

@@ -9,7 +9,7 @@ import socket
 import struct
 import time
 
-from wire import PRODUCE, Broker, array, batch, main, produce_body, text
+from wire import CREATE_TOPICS, PRODUCE, Broker, array, batch, main, produce_body, text
 
 INCREMENTAL_ALTER_CONFIGS, ALTER_CLIENT_QUOTAS, DESCRIBE_CONFIGS = 44, 49, 32
 TOPIC, BROKER = 2, 4
@@ -91,6 +91,29 @@ def who_is_above_a_quota_is_answered_and_then_muted():
             assert c.fetch("t", {0: 0}) == {}  # nothing but the time
 
 
+def create_topic(c, version, name, partitions):
+    """The throttle time in seconds and the topic's error."""
+    topic = text(name) + struct.pack(">ih", partitions, 1) + array([]) + array([])
+    answer = c.call(CREATE_TOPICS, version, array([topic]) + struct.pack(">ib", 20000, 0))
+    throttle = answer.take(">i") / 1000
+    assert answer.take(">i") == 1
+    assert answer.text() == name
+    return throttle, answer.take(">h")
+
+
+def who_changes_too_many_partitions_is_muted():
+    with Broker() as broker:
+        broker.start()
+        with broker.connect() as c:
+            set_quota(c, "controller_mutation_rate", 2)
+            assert create_topic(c, 4, "a", 20) == (0, 0)
+            throttle, error = create_topic(c, 4, "b", 5)  # 22 tokens at most
+            begin = time.monotonic()
+            assert error == 0 and 1 < throttle < 1.6, (throttle, error)
+            c.metadata([])
+            assert time.monotonic() - begin > throttle - 0.05
+
+
 def the_file_is_read_again():
     with Broker() as broker:
         file = broker.directory / "node.properties"
@@ -132,4 +155,5 @@ def the_file_is_read_again():
 
 
 if __name__ == "__main__":
-    main(settings_count_at_once_and_after_a_restart, who_is_above_a_quota_is_answered_and_then_muted, the_file_is_read_again)
+    main(settings_count_at_once_and_after_a_restart, who_is_above_a_quota_is_answered_and_then_muted,
+         who_changes_too_many_partitions_is_muted, the_file_is_read_again)
