@@ -196,6 +196,7 @@ Result<broker::LocalNodeOptions> compose_node(Configuration const& configuration
   out.cluster_id = configuration.text_or_empty("millrace.cluster.id");
   out.may_draw_cluster_id = plan.is_sole_voter();
   out.directory.low_space_bytes = integer("millrace.space.low.bytes");
+  out.directory.ballast_bytes = integer("millrace.space.ballast.bytes");
   out.directory.preallocate_bytes = integer("millrace.preallocate.bytes");
   out.directory.flush_interval = from_ms(integer("millrace.flush.interval.ms"));
   out.directory.flush_bytes = integer("millrace.flush.bytes");
