@@ -71,7 +71,7 @@ function(mr_link target)
 endfunction()
 
 mr_room(base)
-mr_room(bytes USES base EXTERNAL ${MR_CODEC_LIBRARIES})
+mr_room(bytes USES base EXTERNAL ${MR_CODEC_LIBRARIES} OpenSSL::Crypto)
 mr_room(env USES base bytes)
 mr_room(record USES base bytes)
 mr_room(protocol USES base bytes)

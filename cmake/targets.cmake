@@ -71,7 +71,7 @@ if(MR_BUILD_FUZZERS)
     ${CMAKE_SOURCE_DIR}/src/record/*.cpp ${CMAKE_SOURCE_DIR}/src/protocol/*.cpp
     ${CMAKE_SOURCE_DIR}/src/raft/*.cpp ${CMAKE_SOURCE_DIR}/src/metadata/*.cpp)
   add_library(mr_fuzz_rooms STATIC EXCLUDE_FROM_ALL ${sources})
-  target_link_libraries(mr_fuzz_rooms PUBLIC mr_flags fmt::fmt ${MR_CODEC_LIBRARIES})
+  target_link_libraries(mr_fuzz_rooms PUBLIC mr_flags fmt::fmt ${MR_CODEC_LIBRARIES} OpenSSL::Crypto)
   target_compile_options(mr_fuzz_rooms PUBLIC ${flags} PRIVATE -fsanitize=fuzzer-no-link)
   target_precompile_headers(mr_fuzz_rooms PRIVATE ${MR_PCH})
   file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/fuzz/*_fuzz.cpp)

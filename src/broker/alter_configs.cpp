@@ -21,6 +21,9 @@ using metadata::UpdateMode;
 // Kafka takes no deadline from these requests; its brokers wait this long for the controller.
 constexpr Duration kControllerWait = 30s;
 
+constexpr Str kCleanerThreads = "log.cleaner.threads";
+constexpr Str kCleanerMemory = "log.cleaner.dedupe.buffer.size";
+
 ApiError invalid(std::string message) { return {ErrorCode::invalid_request, std::move(message)}; }
 
 bool is_operation(int8_t number) { return number >= 0 && number <= static_cast<int8_t>(ConfigOperation::subtract); }
@@ -33,20 +36,63 @@ bool is_fixed_here(std::string_view name) {
 
 bool is_thread_count(std::string_view name) {
   return name == "num.io.threads" || name == "num.network.threads" || name == "num.replica.fetchers" ||
-         name == "num.recovery.threads.per.data.dir" || name == "background.threads" || name == "log.cleaner.threads";
+         name == "num.recovery.threads.per.data.dir" || name == "background.threads" || name == kCleanerThreads;
+}
+
+int64_t number(std::string_view text) {
+  int64_t out = 0;
+  auto const digits = metadata::canonical_value(SettingType::int64, text);
+  std::from_chars(digits.data(), digits.data() + digits.size(), out);
+  return out;
+}
+
+int64_t number_now(metadata::ConfigContext const& configs, Str name) {
+  return number(metadata::effective_broker_config(configs, name).value_or("0"));
+}
+
+// What the key of `change` will be here once it is set or removed, for this node or for all.
+int64_t number_after(metadata::ConfigContext const& configs, bool is_cluster, RequestedConfig const& change) {
+  std::optional<Str> changed;
+  if (static_cast<ConfigOperation>(change.operation) == ConfigOperation::set) changed = change.value;
+  auto const present = [&](std::string const& resource) {
+    auto const* value = configs.image.find_config(ConfigResourceType::broker, resource, change.name);
+    return value == nullptr ? std::nullopt : std::optional<Str>(*value);
+  };
+  auto const own = is_cluster ? present(fmt::format("{}", configs.node)) : changed;
+  auto const of_all = is_cluster ? changed : present("");
+  if (own || of_all) return number(own ? *own : *of_all);
+  auto const in_file = configs.statics.find(change.name);
+  if (in_file != configs.statics.end()) return number(in_file->second);
+  return number(configs.settings.find(change.name)->default_text.value_or("0"));
 }
 
 // No more than twice, no less than half of what there are.
-std::optional<std::string> check_thread_count(metadata::ConfigContext const& configs, Str name, Str value) {
-  auto const number = [](std::string_view text) {
-    int64_t out = 0;
-    std::from_chars(text.data(), text.data() + text.size(), out);
-    return out;
-  };
-  auto const present = number(metadata::effective_broker_config(configs, name).value_or("1"));
-  auto const wanted = number(metadata::canonical_value(SettingType::int32, value));
+std::optional<std::string> check_thread_count(metadata::ConfigContext const& configs, bool is_cluster,
+                                              RequestedConfig const& change) {
+  auto const present = number_now(configs, change.name);
+  auto const wanted = number_after(configs, is_cluster, change);
   if (wanted >= 1 && wanted * 2 >= present && wanted <= present * 2) return std::nullopt;
-  return fmt::format("{}={}: the number of threads can be halved or doubled at most, it is {}", name, value, present);
+  return fmt::format("{}={}: the number of threads can be halved or doubled at most, it is {}", change.name, wanted, present);
+}
+
+std::optional<std::string> check_cleaner_memory(metadata::ConfigContext const& configs, bool is_cluster,
+                                                RequestedConfig const& change) {
+  constexpr int64_t kBytesOfThreadMin = 1 << 20;
+  auto const after = [&](Str name) {
+    return change.name == name ? number_after(configs, is_cluster, change) : number_now(configs, name);
+  };
+  if (after(kCleanerMemory) / std::max<int64_t>(after(kCleanerThreads), 1) >= kBytesOfThreadMin) return std::nullopt;
+  return fmt::format("{} must be at least 1 MiB for each of {}", kCleanerMemory, kCleanerThreads);
+}
+
+// Of a key that is known, and may be changed: what is wrong with what it becomes.
+std::optional<std::string> check_numbers(metadata::ConfigContext const& configs, bool is_cluster,
+                                         RequestedConfig const& change) {
+  if (is_thread_count(change.name)) {
+    if (auto problem = check_thread_count(configs, is_cluster, change)) return problem;
+  }
+  bool const is_of_cleaner = change.name == kCleanerThreads || change.name == kCleanerMemory;
+  return is_of_cleaner ? check_cleaner_memory(configs, is_cluster, change) : std::nullopt;
 }
 
 std::optional<std::string> check_broker_key(metadata::ConfigContext const& configs, bool is_cluster,
@@ -54,6 +100,9 @@ std::optional<std::string> check_broker_key(metadata::ConfigContext const& confi
   auto const* own = configs.settings.find(config.name);
   auto const* setting = own != nullptr ? own : configs.settings.find_for_listener(config.name);
   if (setting == nullptr) return std::nullopt;  // somebody's own key
+  // What cannot be set is not there, and taking it away changes nothing.
+  bool const is_removal = static_cast<ConfigOperation>(config.operation) == ConfigOperation::remove;
+  if (is_removal) return check_numbers(configs, is_cluster, config);
   if (setting->update_mode == UpdateMode::read_only) {
     return fmt::format("Cannot update these configs dynamically: {}", config.name);
   }
@@ -64,12 +113,11 @@ std::optional<std::string> check_broker_key(metadata::ConfigContext const& confi
   if (is_fixed_here(setting->name)) {
     return fmt::format("{} cannot be changed while this version runs; set it in the node's file", config.name);
   }
-  if (static_cast<ConfigOperation>(config.operation) == ConfigOperation::remove) return std::nullopt;
   auto const value = config.value.value_or("");
   if (auto const problem = configs.settings.check(*setting, value)) {
     return fmt::format("Invalid value {} for configuration {}: {}", value, config.name, *problem);
   }
-  return is_thread_count(config.name) ? check_thread_count(configs, config.name, value) : std::nullopt;
+  return check_numbers(configs, is_cluster, config);
 }
 
 // As the other brokers' files and logs are not seen here, a node changes its own keys only.

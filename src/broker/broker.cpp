@@ -14,6 +14,18 @@ namespace {
 
 constexpr Duration kForwardTimeout = 30s;  // as long as clients wait by default
 
+// How long the controller wants the client to wait: what an answer begins with, in most versions of most APIs.
+Duration throttle_in(protocol::ApiInfo const& info, int16_t version, ByteView answer) {
+  auto const& steps = info.response().root().plan(version).steps;
+  if (steps.empty() || steps.front().field->name != "ThrottleTimeMs") return Duration::zero();
+  Reader in(answer);
+  Arena arena;
+  protocol::ResponseHeader header;
+  if (!protocol::decode(in, info.response_header_version(version), arena, header)) return Duration::zero();
+  auto const throttle = in.i32();
+  return in.ok() ? from_ms(std::max(throttle, 0)) : Duration::zero();
+}
+
 }  // namespace
 
 Broker::Broker(env::Env& env, NodeConfig config, runtime::RunLists& run_lists, runtime::PartitionManager& partitions,
@@ -89,7 +101,9 @@ void Broker::forward(Route const& route, ContextPtr context) {
   services_.controller.forward(std::move(frame), std::move(from), deadline, reactor,
                                [&route, context = std::move(context)](std::optional<SharedBytes> answer) mutable {
                                  if (!answer) return route.handle(std::move(context));
-                                 context->reply_encoded(*std::move(answer));
+                                 auto const& info = protocol::api_info(route.key);
+                                 auto const throttle = throttle_in(info, context->version(), answer->view());
+                                 context->reply_encoded(*std::move(answer), throttle);
                                });
 }
 

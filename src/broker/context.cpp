@@ -75,11 +75,11 @@ void RequestContext::count(protocol::MessageTable const* table, void const* resp
   if (api.is_timed_now()) api.add_time(thread_.reactor.now() - arrived_);
 }
 
-void RequestContext::reply_encoded(SharedBytes answer) {
+void RequestContext::reply_encoded(SharedBytes answer, Duration throttle) {
   env::Response out;
   out.chunks.emplace_back(std::move(answer));
   count(nullptr, nullptr);
-  answer_->send(std::move(out));
+  answer_->send(std::move(out), throttle);
 }
 
 void RequestContext::reply_nothing(Duration throttle) {

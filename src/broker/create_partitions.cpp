@@ -2,9 +2,12 @@
 #include "handlers.h"
 #include "millrace/protocol/api/create_partitions.h"
 #include "millrace/runtime/controller_client.h"
+#include "topic_changes.h"
 
 namespace millrace::broker {
 namespace {
+
+constexpr int16_t kFirstVersionWithQuotaError = 3;
 
 using Request = protocol::CreatePartitionsRequest;
 using Response = protocol::CreatePartitionsResponse;
@@ -39,7 +42,7 @@ void reply(RequestContext& context, Request const& request, std::vector<Str> con
   }
   Response response;
   response.results = results.finish();
-  context.reply(response);
+  reply_throttled(context, response, answer.throttled_until);
 }
 
 }  // namespace
@@ -56,6 +59,7 @@ void handle_create_partitions(ContextPtr context) {
   std::vector<Str> duplicates;
   for (auto const& [name, count] : counts)
     if (count > 1) duplicates.push_back(name);
+  to_controller.asker = mutation_asker(*context, kFirstVersionWithQuotaError);
   auto& controller = context->services().controller;
   auto& reactor = context->thread().reactor;
   auto const deadline = context->arrived() + from_ms(request.timeout_ms);

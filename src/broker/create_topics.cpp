@@ -2,9 +2,12 @@
 #include "handlers.h"
 #include "millrace/protocol/api/create_topics.h"
 #include "millrace/runtime/controller_client.h"
+#include "topic_changes.h"
 
 namespace millrace::broker {
 namespace {
+
+constexpr int16_t kFirstVersionWithQuotaError = 6;
 
 using Request = protocol::CreateTopicsRequest;
 using Response = protocol::CreateTopicsResponse;
@@ -68,7 +71,7 @@ void reply(RequestContext& context, Request const& request, std::vector<Refused>
   }
   Response response;
   response.topics = topics.finish();
-  context.reply(response);
+  reply_throttled(context, response, answer.throttled_until);
 }
 
 }  // namespace
@@ -90,6 +93,7 @@ void handle_create_topics(ContextPtr context) {
     if (count > 1) refused.push_back({name, "Duplicate topic name."});
     else if (name == metadata::kMetadataTopicName) refused.push_back({name, "Creation of internal topic __cluster_metadata is prohibited."});
   }
+  to_controller.asker = mutation_asker(*context, kFirstVersionWithQuotaError);
   auto& controller = context->services().controller;
   auto& reactor = context->thread().reactor;
   auto const deadline = context->arrived() + from_ms(request.timeout_ms);

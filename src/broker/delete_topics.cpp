@@ -2,9 +2,12 @@
 #include "handlers.h"
 #include "millrace/protocol/api/delete_topics.h"
 #include "millrace/runtime/controller_client.h"
+#include "topic_changes.h"
 
 namespace millrace::broker {
 namespace {
+
+constexpr int16_t kFirstVersionWithQuotaError = 5;
 
 using Request = protocol::DeleteTopicsRequest;
 using Response = protocol::DeleteTopicsResponse;
@@ -91,7 +94,7 @@ void reply(RequestContext& context, Plan& plan, metadata::DeleteTopicsAnswer con
   }
   Response response;
   response.responses = plan.answered;
-  context.reply(response);
+  reply_throttled(context, response, answer.throttled_until);
 }
 
 }  // namespace
@@ -103,6 +106,7 @@ void handle_delete_topics(ContextPtr context) {
   if (plan.ids.empty()) return reply(*context, plan, {});
   metadata::DeleteTopics to_controller;
   for (auto const& [id, name] : plan.ids) to_controller.ids.push_back(id);
+  to_controller.asker = mutation_asker(*context, kFirstVersionWithQuotaError);
   auto& controller = context->services().controller;
   auto& reactor = context->thread().reactor;
   auto const deadline = context->arrived() + from_ms(request.timeout_ms);

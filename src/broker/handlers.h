@@ -48,6 +48,7 @@ void handle_alter_configs(ContextPtr context);
 void handle_incremental_alter_configs(ContextPtr context);
 void handle_list_config_resources(ContextPtr context);
 void handle_alter_client_quotas(ContextPtr context);
+void handle_alter_user_scram_credentials(ContextPtr context);
 void handle_describe_client_quotas(ContextPtr context);
 void handle_describe_user_scram_credentials(ContextPtr context);
 void handle_describe_log_dirs(ContextPtr context);

@@ -329,7 +329,7 @@ std::vector<std::string> LocalNode::reload(LocalNodeOptions const& options) {
   }
   options_.config.statics->set(merged);
   controller_->set_statics(std::move(merged));
-  partitions_->set_topic_defaults(options.partitions.topic_defaults);
+  partitions_->reload(options.partitions);
   return fixed;
 }
 

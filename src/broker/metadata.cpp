@@ -119,6 +119,7 @@ void auto_create(RequestContext& context, std::vector<Str> const& names) {
     context.services().controller.submit(std::move(request), reactor.now() + kAutoCreationTimeout, reactor, [](auto) {});
   };
   metadata::CreateTopics request;
+  request.asker = {std::string(context.user()), std::string(context.client_id()), true};
   for (auto name : names) {
     if (metadata::is_internal_topic(name)) submit(metadata::CreateInternalTopic{std::string(name)});
     else {

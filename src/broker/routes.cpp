@@ -48,6 +48,7 @@ constexpr Route kRoutes[] = {
     {ApiKey::describe_client_quotas, handle_describe_client_quotas},
     {ApiKey::alter_client_quotas, handle_alter_client_quotas},
     {ApiKey::describe_user_scram_credentials, handle_describe_user_scram_credentials},
+    {ApiKey::alter_user_scram_credentials, handle_alter_user_scram_credentials},
     {ApiKey::vote, handle_vote},
     {ApiKey::begin_quorum_epoch, handle_begin_quorum_epoch},
     {ApiKey::end_quorum_epoch, handle_end_quorum_epoch},

@@ -51,6 +51,12 @@ int show_hot_topics(TopicHotOptions const& options) {
     }
     all.push_back(std::move(document));
   }
+  bool const is_anywhere = std::ranges::any_of(all, [](Document const& node) { return !node["topics"].empty(); });
+  if (!options.name.empty() && !is_anywhere) {
+    print_error(fmt::format("no topic {} here", options.name),
+                "See `millrace topic list`; a node tells of the partitions that it has, --admin may be repeated.");
+    return kFailed;
+  }
   if (options.as_json) {
     fmt::print("{}\n", all.dump(2, ' ', false, Document::error_handler_t::replace));
     return kOk;

@@ -24,6 +24,7 @@ ControllerAnswer error_answer(ControllerRequest const& request, ApiError error) 
         else if constexpr (std::is_same_v<R, CreateInternalTopic>) return with_error(CreateInternalTopicAnswer{});
         else if constexpr (std::is_same_v<R, AlterConfigs>) return with_error(AlterConfigsAnswer{});
         else if constexpr (std::is_same_v<R, AlterClientQuotas>) return with_error(AlterClientQuotasAnswer{});
+        else if constexpr (std::is_same_v<R, AlterUserScramCredentials>) return with_error(AlterUserScramCredentialsAnswer{});
         else if constexpr (std::is_same_v<R, AlterPartition>) return with_error(AlterPartitionAnswer{});
         else if constexpr (std::is_same_v<R, ElectLeaders>) return with_error(ElectLeadersAnswer{});
         else if constexpr (std::is_same_v<R, AssignReplicasToDirectories>) return with_error(AssignReplicasToDirectoriesAnswer{});
@@ -37,7 +38,10 @@ ApiError const& error_of(ControllerAnswer const& answer) {
 }
 
 Controller::Controller(ControllerConfig config, std::function<Uuid()> make_uuid)
-    : config_(std::move(config)), make_uuid_(std::move(make_uuid)), fencing_(config_.broker_session, *config_.hooks) {}
+    : config_(std::move(config)),
+      make_uuid_(std::move(make_uuid)),
+      fencing_(config_.broker_session, *config_.hooks),
+      mutation_quotas_(config_.mutation_windows) {}
 
 RecordList Controller::default_feature_records() {
   RecordList out;

@@ -41,13 +41,13 @@ ApiError check_entity(QuotaEntity const& entity) {
 
 ApiError check_value(bool is_of_ip, QuotaChange const& change) {
   bool const is_of_client = change.key == kProducerByteRate || change.key == kConsumerByteRate ||
-                            change.key == "request_percentage" || change.key == "controller_mutation_rate";
+                            change.key == "request_percentage" || change.key == kControllerMutationRate;
   bool const is_known = is_of_ip ? change.key == "connection_creation_rate" : is_of_client;
   if (!is_known) return invalid("Invalid configuration key " + change.key);
   if (!change.value) return {};
   auto const value = *change.value;
   if (!(value > 0)) return invalid(fmt::format("Quota {} must be greater than 0", change.key));
-  bool const is_real = change.key == "request_percentage" || change.key == "controller_mutation_rate";
+  bool const is_real = change.key == "request_percentage" || change.key == kControllerMutationRate;
   if (is_real) return {};
   auto const limit = is_of_ip ? static_cast<double>(std::numeric_limits<int32_t>::max())
                               : static_cast<double>(std::numeric_limits<int64_t>::max());

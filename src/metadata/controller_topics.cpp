@@ -168,7 +168,8 @@ constexpr std::string_view kTooManyPartitions = "Excessively large number of par
 
 }  // namespace
 
-TopicCreated Controller::create_topic(Image const& tip, TopicCreation const& topic, RecordList& out) {
+TopicCreated Controller::create_topic(Image const& tip, TopicCreation const& topic, MutationQuotas::Request& quota,
+                                      RecordList& out) {
   TopicCreated created;
   created.name = topic.name;
   created.error = check_topic(tip, topic);
@@ -176,6 +177,7 @@ TopicCreated Controller::create_topic(Image const& tip, TopicCreation const& top
   auto const id = make_uuid_();
   auto plan = topic.assignments.empty() ? plan_automatic(tip, topic, id, config_) : plan_manual(tip, topic);
   created.error = std::move(plan.error);
+  if (created.error.ok()) created.error = quota.take(plan.partitions.size());
   if (!created.error.ok()) return created;
 
   created.id = id;
@@ -211,8 +213,9 @@ TopicCreated Controller::create_topic(Image const& tip, TopicCreation const& top
   return created;
 }
 
-Decision Controller::decide(Image const& tip, CreateTopics const& request, Mono) {
+Decision Controller::decide(Image const& tip, CreateTopics const& request, Mono now) {
   Decision decision;
+  MutationQuotas::Request quota(mutation_quotas_, tip, request.asker, now);
   CreateTopicsAnswer answer;
   bool const is_too_large = requested_partitions(request, config_.default_partition_count) > kPartitionsPerRequestMax;
   for (auto const& topic : request.topics) {
@@ -223,33 +226,41 @@ Decision Controller::decide(Image const& tip, CreateTopics const& request, Mono)
       continue;
     }
     RecordList records;
-    answer.topics.push_back(create_topic(tip, topic, records));
+    answer.topics.push_back(create_topic(tip, topic, quota, records));
     if (!request.validate_only) decision.records.append(records);
   }
+  answer.throttled_until = now + quota.throttle();
   decision.answer = std::move(answer);
   return decision;
 }
 
-Decision Controller::decide(Image const& tip, DeleteTopics const& request, Mono) {
+Decision Controller::decide(Image const& tip, DeleteTopics const& request, Mono now) {
   Decision decision;
+  MutationQuotas::Request quota(mutation_quotas_, tip, request.asker, now);
   DeleteTopicsAnswer answer;
   for (auto const& id : request.ids) {
-    if (tip.find_topic(id) == nullptr) {
+    auto const* topic = tip.find_topic(id);
+    if (topic == nullptr) {
       answer.topics.emplace_back(id, ApiError{ErrorCode::unknown_topic_id, "This server does not host this topic ID."});
       continue;
     }
-    protocol::RemoveTopicRecord record;
-    record.topic_id = id;
-    decision.records.add(record, 0);
-    answer.topics.emplace_back(id, ApiError{});
+    auto refused = quota.take(topic->partitions.size());
+    if (refused.ok()) {
+      protocol::RemoveTopicRecord record;
+      record.topic_id = id;
+      decision.records.add(record, 0);
+    }
+    answer.topics.emplace_back(id, std::move(refused));
   }
+  answer.throttled_until = now + quota.throttle();
   decision.answer = std::move(answer);
   return decision;
 }
 
 namespace {
 
-ApiError grow_topic(Image const& tip, TopicGrowth const& growth, int32_t& partitions_left, RecordList& out) {
+ApiError grow_topic(Image const& tip, TopicGrowth const& growth, MutationQuotas::Request& quota, int32_t& partitions_left,
+                    RecordList& out) {
   auto const* topic = tip.find_topic(growth.name);
   if (topic == nullptr) return {ErrorCode::unknown_topic_or_partition, std::nullopt};
   auto const present = topic->partition_count();
@@ -267,6 +278,7 @@ ApiError grow_topic(Image const& tip, TopicGrowth const& growth, int32_t& partit
                         growth.assignments->size())};
   }
   if (additional > partitions_left) return {ErrorCode::policy_violation, std::string(kTooManyPartitions)};
+  if (auto refused = quota.take(static_cast<size_t>(additional)); !refused.ok()) return refused;
   auto const* first = topic->find_partition(0);
   if (first == nullptr) {
     return {ErrorCode::unknown_server_error, fmt::format("Invalid state: topic {} appears to have no partitions.", growth.name)};
@@ -302,12 +314,16 @@ ApiError grow_topic(Image const& tip, TopicGrowth const& growth, int32_t& partit
 
 }  // namespace
 
-Decision Controller::decide(Image const& tip, CreatePartitions const& request, Mono) {
+Decision Controller::decide(Image const& tip, CreatePartitions const& request, Mono now) {
   Decision decision;
+  MutationQuotas::Request quota(mutation_quotas_, tip, request.asker, now);
   CreatePartitionsAnswer answer;
   int32_t partitions_left = kPartitionsPerRequestMax;
   RecordList records;
-  for (auto const& growth : request.topics) answer.topics.emplace_back(growth.name, grow_topic(tip, growth, partitions_left, records));
+  for (auto const& growth : request.topics) {
+    answer.topics.emplace_back(growth.name, grow_topic(tip, growth, quota, partitions_left, records));
+  }
+  answer.throttled_until = now + quota.throttle();
   if (!request.validate_only) decision.records = std::move(records);
   decision.answer = std::move(answer);
   return decision;

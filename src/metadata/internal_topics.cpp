@@ -70,14 +70,15 @@ std::optional<TopicCreation> internal_topic(Image const& image, StaticConfigs co
   return topic;
 }
 
-Decision Controller::decide(Image const& tip, CreateInternalTopic const& request, Mono) {
+Decision Controller::decide(Image const& tip, CreateInternalTopic const& request, Mono now) {
   Decision decision;
   CreateInternalTopicAnswer answer;
   auto const topic = internal_topic(tip, config_.statics, request.name);
   if (!topic) {
     answer.error = {ErrorCode::invalid_request, fmt::format("{} is not an internal topic", request.name)};
   } else if (tip.find_topic(request.name) == nullptr) {
-    answer.error = create_topic(tip, *topic, decision.records).error;
+    MutationQuotas::Request quota(mutation_quotas_, tip, std::nullopt, now);
+    answer.error = create_topic(tip, *topic, quota, decision.records).error;
   }
   decision.answer = std::move(answer);
   return decision;

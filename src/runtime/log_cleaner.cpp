@@ -1,13 +1,39 @@
 #include "millrace/runtime/log_cleaner.h"
 
 #include <algorithm>
+#include <charconv>
+
+#include "millrace/metadata/config_entries.h"
 
 namespace millrace::runtime {
 namespace {
 
 constexpr std::string_view kArea = "cleaner";
 
+// Values were checked when they were accepted.
+template <class T>
+void set_number(T& field, metadata::Image const& image, BrokerId node, std::string_view key, SettingType type) {
+  for (auto const& name : {fmt::format("{}", node), std::string()}) {
+    auto const* text = image.find_config(metadata::ConfigResourceType::broker, name, key);
+    if (text == nullptr) continue;
+    auto const digits = metadata::canonical_value(type, *text);
+    std::from_chars(digits.data(), digits.data() + digits.size(), field);
+    return;
+  }
+}
+
 }  // namespace
+
+LogCleanerOptions cleaner_options_with_cluster_configs(LogCleanerOptions of_file, metadata::Image const& image,
+                                                       BrokerId node) {
+  auto backoff_ms = to_ms(of_file.backoff);
+  set_number(backoff_ms, image, node, "log.cleaner.backoff.ms", SettingType::int64);
+  of_file.backoff = from_ms(backoff_ms);
+  set_number(of_file.pass_count_max, image, node, "log.cleaner.threads", SettingType::int32);
+  set_number(of_file.key_map_bytes_max, image, node, "log.cleaner.dedupe.buffer.size", SettingType::int64);
+  set_number(of_file.bytes_per_second_max, image, node, "log.cleaner.io.max.bytes.per.second", SettingType::real);
+  return of_file;
+}
 
 // The answers of one look around.
 struct LogCleaner::Look {
@@ -23,6 +49,10 @@ LogCleaner::LogCleaner(env::Env& env, RunLists& run_lists, Partitions partitions
     : env_(env), run_lists_(run_lists), partitions_(std::move(partitions)), options_(options) {
   auto random = env.random("cleaner");
   rules_.secret = {random.next(), random.next()};
+  divide_memory();
+}
+
+void LogCleaner::divide_memory() {
   rules_.key_map_bytes_max =
       options_.key_map_bytes_max / static_cast<int64_t>(std::max<size_t>(options_.pass_count_max, 1));
 }
@@ -30,12 +60,22 @@ LogCleaner::LogCleaner(env::Env& env, RunLists& run_lists, Partitions partitions
 LogCleaner::~LogCleaner() = default;
 
 void LogCleaner::start() {
-  if (options_.is_enabled && options_.pass_count_max > 0) arm(options_.backoff);
+  if (!options_.is_enabled) return;
+  is_started_ = true;
+  arm(options_.backoff);
+}
+
+void LogCleaner::set_options(LogCleanerOptions const& options) {
+  auto const is_enabled = options_.is_enabled;
+  options_ = options;
+  options_.is_enabled = is_enabled;
+  divide_memory();
+  if (is_started_) look();  // there may be room for another pass, or less to wait for
 }
 
 void LogCleaner::arm(Duration wait) {
   if (std::exchange(is_armed_, true)) return;
-  reactor().call_at(reactor().now() + wait, [this] {
+  reactor().call_at(reactor().now() + std::max(wait, kBackoffMin), [this] {
     is_armed_ = false;
     look();
   });
@@ -114,7 +154,7 @@ void LogCleaner::on_step(std::shared_ptr<Pass> const& pass, int64_t bytes_before
   if (*pass->next == Next::done) return end(pass, {});
   auto const& stats = pass->compaction->stats();
   auto const bytes = static_cast<double>(stats.bytes_read + stats.bytes_written - bytes_before);
-  auto const wait_s = bytes / options_.bytes_per_second_max;
+  auto const wait_s = bytes * static_cast<double>(running_.size()) / options_.bytes_per_second_max;
   auto const go_on = [this, pass] { *pass->next == Next::install ? install(pass) : step(pass); };
   if (wait_s < 0.001) return go_on();
   reactor().call_at(reactor().now() + from_ms(static_cast<int64_t>(std::min(wait_s, 60.0) * 1000)), go_on);

@@ -11,6 +11,7 @@ PartitionManager::PartitionManager(env::Env& env, RunLists& run_lists, std::vect
                                    PartitionManagerOptions options)
     : env_(env), run_lists_(run_lists), directories_(std::move(directories)), options_(std::move(options)),
       file_topic_defaults_(options_.topic_defaults),
+      file_cleaner_options_(options_.cleaner),
       topic_defaults_(options_.topic_defaults),
       cleaner_(env, run_lists, [this] { return all(); }, options_.cleaner),
       replication_(env, run_lists, options_.node_id, options_.replication),
@@ -321,15 +322,23 @@ bool PartitionManager::update_topic_defaults(metadata::Publication const& public
            (resource.name.empty() || resource.name == fmt::format("{}", options_.node_id));
   };
   if (!std::ranges::any_of(publication.delta.configs, is_ours)) return false;
-  topic_defaults_ = topic_defaults_with_cluster_configs(file_topic_defaults_, *publication.after, options_.node_id);
+  apply_cluster_configs();
   return true;
 }
 
-void PartitionManager::set_topic_defaults(TopicConfig of_file) {
-  file_topic_defaults_ = std::move(of_file);
-  topic_defaults_ = file_topic_defaults_;
-  if (image_ == nullptr) return;
+void PartitionManager::apply_cluster_configs() {
   topic_defaults_ = topic_defaults_with_cluster_configs(file_topic_defaults_, *image_, options_.node_id);
+  cleaner_.set_options(cleaner_options_with_cluster_configs(file_cleaner_options_, *image_, options_.node_id));
+}
+
+void PartitionManager::reload(PartitionManagerOptions of_file) {
+  file_topic_defaults_ = std::move(of_file.topic_defaults);
+  file_cleaner_options_ = of_file.cleaner;
+  if (image_ == nullptr) {
+    topic_defaults_ = file_topic_defaults_;
+    return cleaner_.set_options(file_cleaner_options_);
+  }
+  apply_cluster_configs();
   reconfigure_all();
 }
 

@@ -196,6 +196,7 @@ Result<broker::LocalNodeOptions> compose_node(Configuration const& configuration
   out.cluster_id = configuration.text_or_empty("millrace.cluster.id");
   out.may_draw_cluster_id = plan.is_sole_voter();
   out.directory.low_space_bytes = integer("millrace.space.low.bytes");
+  out.directory.ballast_bytes = integer("millrace.space.ballast.bytes");
   out.directory.preallocate_bytes = integer("millrace.preallocate.bytes");
   out.directory.flush_interval = from_ms(integer("millrace.flush.interval.ms"));
   out.directory.flush_bytes = integer("millrace.flush.bytes");
@@ -235,6 +236,8 @@ Result<broker::LocalNodeOptions> compose_node(Configuration const& configuration
   out.controller.controller.node_id = plan.node_id;
   out.controller.controller.default_partition_count = out.config.default_partition_count;
   out.controller.controller.default_replication_factor = out.config.default_replication_factor;
+  out.controller.controller.mutation_windows = {narrow<int32_t>(integer("controller.quota.window.num")),
+                                                std::chrono::seconds(integer("controller.quota.window.size.seconds"))};
   out.controller.controller.min_isr = narrow<int32_t>(integer("min.insync.replicas"));
   out.controller.controller.broker_session = from_ms(integer("broker.session.timeout.ms"));
   out.controller.controller.statics = statics;

@@ -460,32 +460,9 @@ Result<std::shared_ptr<DeletedSegments>> PartitionLog::Body::replace_segments(
   *first = fresh;
   segments.erase(first + 1, first + static_cast<ptrdiff_t>(old.size()));
   publish();
-  if (auto saved = trim_index_checks(); !saved && saved.error().kind != ErrorKind::no_space)
-    return failed(std::move(saved).error(), "save the checksums of");
   if (auto saved = save_index_checks(*fresh); !saved && saved.error().kind != ErrorKind::no_space)
     return failed(std::move(saved).error(), "save the checksums of");
   return files;
-}
-
-// Replaced segments leave lines behind that nobody reads any more.
-Status PartitionLog::Body::trim_index_checks() {
-  constexpr int64_t kKeptBytes = 64 * 1024;
-  if (index_checks_bytes < kKeptBytes) return {};
-  MR_TRY_ASSIGN(auto const content, directory.disk().read_file(path(kIndexChecksFile), kIndexChecksBytesMax));
-  std::map<std::string_view, std::string_view> newest;  // base -> line
-  for (std::string_view rest = content; !rest.empty();) {
-    auto const line = rest.substr(0, rest.find('\n') == std::string_view::npos ? rest.size() : rest.find('\n') + 1);
-    rest.remove_prefix(line.size());
-    newest[line.substr(0, line.find(' '))] = line;
-  }
-  std::string kept;
-  for (auto const& segment : segments) {
-    if (auto const found = newest.find(fmt::format("{}", segment->base())); found != newest.end())
-      kept += found->second;
-  }
-  MR_TRY(env::replace_file(directory.disk(), path(kIndexChecksFile), kept));
-  index_checks_bytes = static_cast<int64_t>(kept.size());
-  return {};
 }
 
 }  // namespace millrace::storage

@@ -41,6 +41,7 @@ constexpr std::string_view kCleanedFile = "cleaner-offset-checkpoint";
 constexpr std::string_view kBootFile = "millrace-boot-id";
 constexpr std::string_view kRecoveryFile = "millrace-recovery";
 constexpr std::string_view kFlushPromiseFile = "millrace-flush-promise";
+constexpr std::string_view kBallastFile = "millrace-ballast";
 constexpr std::string_view kRecoveringLine = "recovering";
 constexpr std::string_view kDiskFailedLine = "disk failed";
 constexpr std::string_view kDeleteSuffix = "-delete";
@@ -189,6 +190,7 @@ Status LogDirectory::start() {
     previous_stop_ = PreviousStop::machine_lost;
   }
   MR_TRY(load_checkpoints());
+  give_up_ballast_if_full();
 
   // From here on the directory is in use. The mark goes first, durably: nothing may be written under it.
   if (clean_stop) {
@@ -212,6 +214,34 @@ Status LogDirectory::start() {
     MR_TRY(env::replace_file(disk_, file(kMetaProperties), text));
   }
   return check_space();
+}
+
+// A start writes: small files here, and the registration of the node in the metadata log. On a disk without any room it
+// would end there, and nobody could read, nor delete anything.
+void LogDirectory::give_up_ballast_if_full() {
+  auto const path = fmt::format("{}/{}", options_.path, kBallastFile);
+  has_ballast_ = disk_.exists(path);
+  if (!has_ballast_) return;
+  auto const space = disk_.space(options_.path);
+  bool const is_wanted = options_.ballast_bytes > 0;
+  if (is_wanted && (!space || space->free_bytes >= options_.ballast_bytes / 2)) return;
+  if (auto removed = disk_.remove_file(path); !removed) {
+    return options_.log->warn(kArea, "give up {}: {}", path, removed.error().message);
+  }
+  has_ballast_ = false;
+  if (is_wanted) {
+    options_.log->warn(kArea, "{}: {} bytes free; {} is given up for this start", options_.path, space->free_bytes, kBallastFile);
+  }
+}
+
+// Losing it costs nothing but the next start on a full disk: no sync, and a failure is no error.
+void LogDirectory::restore_ballast() {
+  if (has_ballast_.exchange(true)) return;
+  auto const path = fmt::format("{}/{}", options_.path, kBallastFile);
+  auto file = disk_.open(path, env::OpenMode::create_empty);
+  if (file && (*file)->allocate(Position(0), options_.ballast_bytes)) return;
+  static_cast<void>(disk_.remove_file(path));
+  has_ballast_ = false;
 }
 
 // The promise begins with a clean start, when all that is here is on the disk, and lasts over starts that go on with
@@ -680,7 +710,9 @@ Status LogDirectory::write_cleaner_checkpoint() {
 Status LogDirectory::check_space() {
   auto const space = disk_.space(options_.path);
   if (!space) return space.error();
-  bool const is_low = space->free_bytes < options_.low_space_bytes;
+  auto const owed = has_ballast_ ? 0 : options_.ballast_bytes;
+  bool const is_low = space->free_bytes < options_.low_space_bytes + owed;
+  if (owed > 0 && !is_low) restore_ballast();
   if (is_low != is_low_on_space_.exchange(is_low)) {
     options_.log->warn(kArea, "{}: {} bytes free, Produce is {}", options_.path, space->free_bytes,
                        is_low ? "refused" : "accepted");

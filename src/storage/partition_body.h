@@ -15,6 +15,7 @@ namespace millrace::storage {
 inline constexpr std::string_view kEpochsFile = "leader-epoch-checkpoint";
 inline constexpr std::string_view kIndexChecksFile = "millrace-index-checks";
 inline constexpr int64_t kIndexChecksBytesMax = 64 << 20;
+inline constexpr int64_t kIndexChecksBytesTrimmed = 64 << 10;
 inline constexpr std::string_view kPartitionMetadataFile = "partition.metadata";
 
 struct DeletedSegments {
@@ -147,6 +148,7 @@ class PartitionLog::Body {
   FlushTarget last_flushed;                        // state_mutex
   bool are_epochs_dirty = false;                   // state_mutex
   int64_t index_checks_bytes = 0;                  // of the side file; io_mutex
+  int64_t index_checks_bytes_max = kIndexChecksBytesTrimmed;  // it is written anew at this size; io_mutex
   int64_t snapshot_position = 0;                   // log position of the newest producer snapshot; state_mutex
 
  private:

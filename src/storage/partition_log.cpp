@@ -1,7 +1,6 @@
 #include "millrace/storage/partition_log.h"
 
 #include "directory_body.h"
-#include "millrace/bytes/crc32c.h"
 #include "partition_body.h"
 
 namespace millrace::storage {
@@ -217,18 +216,6 @@ Status PartitionLog::Body::roll(Offset base, Wall now) {
   }
   segments.push_back(std::move(segment));
   publish();
-  return {};
-}
-
-Status PartitionLog::Body::save_index_checks(Segment const& segment) {
-  MR_TRY_ASSIGN(auto const checks, segment.make_checks());
-  auto line = fmt::format("{} {} {:08x} {:08x} {:08x}", segment.base(), checks.log_bytes, checks.offsets, checks.times,
-                          checks.transactions);
-  line += fmt::format(" {:08x}\n", crc32c(as_bytes(line)));
-  MR_TRY_ASSIGN(auto file, directory.disk().open(path(kIndexChecksFile), env::OpenMode::create));
-  ByteView const piece = as_bytes(line);
-  MR_TRY(file->write(Position(index_checks_bytes), {&piece, 1}));
-  index_checks_bytes += static_cast<int64_t>(line.size());
   return {};
 }
 

@@ -2,7 +2,6 @@
 #include <set>
 
 #include "checkpoint_text.h"
-#include "millrace/bytes/crc32c.h"
 #include "partition_body.h"
 
 namespace millrace::storage {
@@ -381,42 +380,6 @@ Status PartitionLog::Body::rebuild_epochs() {
       MR_TRY_ASSIGN(auto const more, scanner.next(head));
       if (!more) break;
       epochs.assign(head.leader_epoch, head.base_offset);
-    }
-  }
-  return {};
-}
-
-Status PartitionLog::Body::load_index_checks() {
-  auto const content = directory.disk().read_file(path(kIndexChecksFile), kIndexChecksBytesMax);
-  if (!content) return content.error().kind == ErrorKind::not_found ? Status() : content.error();
-  index_checks_bytes = static_cast<int64_t>(content->size());
-  SegmentList const list(segments);
-  for (std::string_view rest = *content; !rest.empty();) {
-    auto const end = rest.find('\n');
-    auto const line = rest.substr(0, end);
-    rest = end == std::string_view::npos ? std::string_view{} : rest.substr(end + 1);
-    auto const blank = line.rfind(' ');
-    if (blank == std::string_view::npos ||
-        line.substr(blank + 1) != fmt::format("{:08x}", crc32c(as_bytes(line.substr(0, blank))))) {
-      continue;
-    }
-    std::array<std::string_view, 5> fields;
-    auto text = line.substr(0, blank);
-    for (auto& field : fields) {
-      field = text.substr(0, text.find(' '));
-      text.remove_prefix(std::min(field.size() + 1, text.size()));
-    }
-    auto const base = parse_number<int64_t>(fields[0]);
-    auto const bytes = parse_number<int64_t>(fields[1]);
-    auto const hex = [](std::string_view digits) {
-      uint32_t value = 0;
-      std::from_chars(digits.data(), digits.data() + digits.size(), value, 16);
-      return value;
-    };
-    if (!base || !bytes) continue;
-    auto const i = list.find(Offset(*base));
-    if (i && segments[*i]->base() == Offset(*base)) {
-      segments[*i]->set_checks({*bytes, hex(fields[2]), hex(fields[3]), hex(fields[4])});
     }
   }
   return {};

@@ -68,6 +68,34 @@ TEST_F(Envelopes, a_broker_passes_on_what_only_the_controller_can_do) {
   EXPECT_EQ(decode<CreateTopicsResponse>(*refused, 7).topics[0].error_code, ErrorCode::request_timed_out);
 }
 
+TEST_F(Envelopes, a_client_waits_as_long_as_the_controller_says) {
+  controller().active = false;
+  std::string const header_and_throttle("\0\0\0\x4d\0\0\0\x2\xbc", 9);
+  controller().forward_answer = SharedBytes::copy_of(as_bytes(header_and_throttle + std::string("\x1\0", 2)));
+  auto const outcome = send_frame(create_frame("t"));
+  ASSERT_TRUE(wait(outcome));
+  EXPECT_EQ(outcome->throttle, 700ms);
+}
+
+TEST_F(Envelopes, the_controller_is_told_whose_quota_a_change_counts_against) {
+  std::vector<std::string> askers;
+  controller().script = [&](metadata::ControllerRequest const& request) -> metadata::ControllerAnswer {
+    auto const& asker = *std::get<metadata::CreateTopics>(request).asker;
+    askers.push_back(fmt::format("{} {} {}", asker.user, asker.client_id, asker.is_strict));
+    metadata::CreateTopicsAnswer answer;
+    answer.throttled_until = connection->reactor->now() + 2s;
+    return answer;
+  };
+  for (int16_t version : {2, 5, 6, 7}) {
+    auto const outcome = send(CreateTopicsRequest(), version);
+    ASSERT_TRUE(wait(outcome));
+    EXPECT_EQ(to_ms(outcome->throttle), decode<CreateTopicsResponse>(*outcome, version).throttle_time_ms);
+    EXPECT_GT(outcome->throttle, 1900ms);
+  }
+  EXPECT_EQ(askers, (std::vector<std::string>{"ANONYMOUS test false", "ANONYMOUS test false", "ANONYMOUS test true",
+                                              "ANONYMOUS test true"}));
+}
+
 TEST_F(Envelopes, a_controller_runs_what_is_inside) {
   connect_to_controller();
   controller().script = [](metadata::ControllerRequest const& request) -> metadata::ControllerAnswer {

@@ -22,6 +22,7 @@ struct Outcome {
   bool is_nothing = false;
   bool may_next_start = false;
   std::string bytes;  // of the response, with its header
+  Duration throttle{};
 };
 
 // Answers nothing, unless the test gives it a script.
@@ -192,9 +193,10 @@ class BrokerTest : public testing::Test {
       ~Answer() override {
         if (!outcome->is_answered) outcome->is_answered = outcome->is_closed = true;
       }
-      void send(env::Response response, Duration) override {
+      void send(env::Response response, Duration throttle) override {
         ASSERT_FALSE(outcome->is_answered);
         outcome->is_answered = true;
+        outcome->throttle = throttle;
         for (auto& chunk : response.chunks) {
           if (auto const* bytes = std::get_if<SharedBytes>(&chunk)) {
             outcome->bytes += as_text(bytes->view());

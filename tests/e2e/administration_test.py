@@ -9,12 +9,12 @@ import socket
 import struct
 import time
 
-from wire import PRODUCE, Broker, array, batch, main, produce_body, text
+from wire import CREATE_TOPICS, PRODUCE, Broker, array, batch, main, produce_body, text
 
 INCREMENTAL_ALTER_CONFIGS, ALTER_CLIENT_QUOTAS, DESCRIBE_CONFIGS = 44, 49, 32
 TOPIC, BROKER = 2, 4
 SET, REMOVE = 0, 1
-MESSAGE_TOO_LARGE = 10
+MESSAGE_TOO_LARGE, INVALID_REQUEST = 10, 42
 CLIENT = "breaker"  # as wire.py calls itself
 
 
@@ -91,6 +91,57 @@ def who_is_above_a_quota_is_answered_and_then_muted():
             assert c.fetch("t", {0: 0}) == {}  # nothing but the time
 
 
+def log_of(broker):
+    return (broker.directory / "log").read_text(errors="replace")
+
+
+def create_topic(c, version, name, partitions):
+    """The throttle time in seconds and the topic's error."""
+    topic = text(name) + struct.pack(">ih", partitions, 1) + array([]) + array([])
+    answer = c.call(CREATE_TOPICS, version, array([topic]) + struct.pack(">ib", 20000, 0))
+    throttle = answer.take(">i") / 1000
+    assert answer.take(">i") == 1
+    assert answer.text() == name
+    return throttle, answer.take(">h")
+
+
+def who_changes_too_many_partitions_is_muted():
+    with Broker() as broker:
+        broker.start()
+        with broker.connect() as c:
+            set_quota(c, "controller_mutation_rate", 2)
+            assert create_topic(c, 4, "a", 20) == (0, 0)
+            throttle, error = create_topic(c, 4, "b", 5)  # 22 tokens at most
+            begin = time.monotonic()
+            assert error == 0 and 1 < throttle < 1.6, (throttle, error)
+            c.metadata([])
+            assert time.monotonic() - begin > throttle - 0.05
+
+
+def the_cleaner_follows_its_settings():
+    """A backoff of an hour in the file, a tenth of a second from the cluster."""
+    with Broker(log_cleaner_backoff_ms=3_600_000) as broker:
+        broker.start()
+        with broker.connect() as c:
+            c.create("t")
+            for key, value in (("cleanup.policy", "compact"), ("segment.ms", "1"), ("min.cleanable.dirty.ratio", "0.01"),
+                               ("delete.retention.ms", "0")):
+                assert alter(c, TOPIC, "t", key, value) == 0
+            for round in range(6):
+                assert c.produce("t", {0: batch([(b"k", b"x" * 1000)])})[0][0] == 0
+                time.sleep(0.02)
+            time.sleep(1)
+            assert "cleaner" not in log_of(broker), broker.tail()
+            assert alter(c, BROKER, "", "log.cleaner.dedupe.buffer.size", "1000") == INVALID_REQUEST
+            assert alter(c, BROKER, "", "log.cleaner.threads", "3") == INVALID_REQUEST
+            assert alter(c, BROKER, "", "log.cleaner.threads", "2") == 0
+            assert alter(c, BROKER, "", "log.cleaner.backoff.ms", "100") == 0
+            end = time.monotonic() + 10
+            while "cleaner" not in log_of(broker):
+                assert time.monotonic() < end, broker.tail()
+                time.sleep(0.05)
+
+
 def the_file_is_read_again():
     with Broker() as broker:
         file = broker.directory / "node.properties"
@@ -132,4 +183,5 @@ def the_file_is_read_again():
 
 
 if __name__ == "__main__":
-    main(settings_count_at_once_and_after_a_restart, who_is_above_a_quota_is_answered_and_then_muted, the_file_is_read_again)
+    main(settings_count_at_once_and_after_a_restart, who_is_above_a_quota_is_answered_and_then_muted,
+         who_changes_too_many_partitions_is_muted, the_cleaner_follows_its_settings, the_file_is_read_again)

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Small inputs that broke other brokers, each with the answer that Kafka 4.4.0 gives. B02, B06 and B56 stand in hostile_test.py.
 """
+import contextlib
 import difflib
 import gzip
 import json
@@ -16,7 +17,7 @@ from wire import (LIST_OFFSETS, METADATA, PRODUCE, ROOT, Broker, array, batch, c
                   records, text)
 
 OUT_OF_ORDER, UNKNOWN_TOPIC, TOO_LARGE, OFFSET_METADATA_TOO_LARGE, INVALID_TIMESTAMP = 45, 3, 10, 12, 32
-TOPIC_EXISTS, INVALID_PARTITIONS, INVALID_RECORD = 36, 37, 87
+TOPIC_EXISTS, INVALID_PARTITIONS, STORAGE_ERROR, INVALID_RECORD = 36, 37, 56, 87
 NOW_MS = int(time.time() * 1000)
 
 
@@ -348,15 +349,32 @@ def B50_what_an_administrators_client_asks_first():
     node(run)
 
 
-def B52_a_full_disk():
-    """A file system of 200 MiB of its own, seen by the broker only."""
+@contextlib.contextmanager
+def file_system_of(size):
+    """A folder on a file system of its own, and the command prefix of who is to see it."""
     work = Path(tempfile.mkdtemp(prefix="millrace-e2e-"))
     own = ["unshare", "-m"] if os.geteuid() == 0 else ["unshare", "-rm"]
-    holder = subprocess.Popen([*own, "sh", "-c", f"mount -t tmpfs -o size=200m tmpfs {work} && echo ready && exec sleep 600"],
+    holder = subprocess.Popen([*own, "sh", "-c", f"mount -t tmpfs -o size={size} tmpfs {work} && echo ready && exec sleep 600"],
                               stdout=subprocess.PIPE)
     try:
         assert holder.stdout.readline() == b"ready\n"
-        enter = ["nsenter", "-t", str(holder.pid), "-m", *([] if os.geteuid() == 0 else ["-U", "--preserve-credentials"])]
+        yield work, ["nsenter", "-t", str(holder.pid), "-m", *([] if os.geteuid() == 0 else ["-U", "--preserve-credentials"])]
+    finally:
+        holder.kill()
+        holder.wait()
+        shutil.rmtree(work, ignore_errors=True)
+
+
+def until_accepted(c, topic):
+    end = time.monotonic() + 25
+    while c.produce(topic, {0: batch([b"x"])})[0][0] != 0:
+        assert time.monotonic() < end, "the space does not come back"
+        time.sleep(0.1)
+
+
+def B52_a_full_disk():
+    """A file system of 200 MiB of its own, seen by the broker only."""
+    with file_system_of("200m") as (work, enter):
         with Broker(prefix=enter, log_dirs=work / "data", log_segment_bytes=16 << 20, millrace_space_low_bytes=8 << 20) as broker:
             broker.start()
             with broker.connect() as c:
@@ -377,15 +395,40 @@ def B52_a_full_disk():
                 rows = c.read_all("t")
                 assert [row[0] for row in rows] == list(range(acknowledged)) and all(row[2] == value for row in rows)
                 assert c.delete("t") == {"t": 0}
-                end = time.monotonic() + 20
-                while c.produce("other", {0: batch([b"x"])})[0][0] != 0:
-                    assert time.monotonic() < end, "the space does not come back"
-                    time.sleep(0.1)
+                until_accepted(c, "other")
             print(f"     full after {acknowledged} records of 0.9 MB: error {error}")
-    finally:
-        holder.kill()
-        holder.wait()
-        shutil.rmtree(work, ignore_errors=True)
+
+
+def B52_a_start_on_a_disk_without_room():
+    """Somebody else has taken the last byte. Starts come up all the same, more than once; reads and deletions work, and what is
+    written is refused until there is room again."""
+    with file_system_of("100m") as (work, enter):
+        with Broker(prefix=enter, log_dirs=work / "data", log_segment_bytes=4 << 20, millrace_space_low_bytes=4 << 20) as broker:
+            broker.start()
+            with broker.connect() as c:
+                c.create(["t", "gone"], partitions=3)
+                for part in range(3):
+                    for _ in range(10):
+                        assert c.produce("t", {part: batch([b"x" * 100_000])})[part][0] == 0
+            subprocess.run([*enter, "sh", "-c", f"cat /dev/zero > {work}/filler"], stderr=subprocess.DEVNULL)
+            free = subprocess.run([*enter, "stat", "-f", "-c", "%a", str(work)], capture_output=True, text=True, check=True)
+            assert int(free.stdout) == 0, free
+            for end in (broker.kill, broker.kill, broker.stop):
+                end()
+                broker.start()
+                with broker.connect() as c:
+                    assert [len(c.read_all("t", part)) for part in range(3)] == [10, 10, 10]
+                    assert c.produce("t", {0: batch([b"x"])})[0][0] == STORAGE_ERROR
+            log = (broker.directory / "log").read_text(errors="replace")
+            assert log.count("is given up for this start") == 1, log[-4000:]
+            ballast = [*enter, "test", "-e", str(work / "data/millrace-ballast")]
+            assert subprocess.run(ballast).returncode == 1
+            with broker.connect() as c:
+                assert c.delete("gone") == {"gone": 0}
+                subprocess.run([*enter, "rm", str(work / "filler")], check=True)
+                until_accepted(c, "t")
+                assert len(c.read_all("t")) == 11
+            assert subprocess.run(ballast).returncode == 0
 
 
 def B54_a_stop_after_many_deletions():

@@ -218,10 +218,17 @@ def hot_partitions_and_keys_are_found():
         assert answer["topics"][1]["partitions"][0]["keys"][0]["key"] == "0xff0001", answer
         (only,) = json.loads(admin(broker, "/hot?topic=quiet&partition=3"))["topics"]
         assert [p["partition"] for p in only["partitions"]] == [3], only
-        shown = subprocess.run([broker.millrace, "topic", "hot", "--admin", broker.settings["millrace.admin.listener"]],
-                               capture_output=True, text=True, timeout=60)
+
+        def hot_command(*arguments):
+            return subprocess.run([broker.millrace, "topic", "hot", *arguments, "--admin", broker.settings["millrace.admin.listener"]],
+                                  capture_output=True, text=True, timeout=60)
+        shown = hot_command()
         row = shown.stdout.splitlines()[1].split()
         assert shown.returncode == 0 and row[1:4] == ["orders", f"{orders['skew_in']:.2f}", "2"] and "customer-7" in row, shown
+        assert hot_command("quiet").returncode == 0
+        for more in ((), ("--json",)):
+            missing = hot_command("NOPE", *more)
+            assert missing.returncode == 1 and "no topic NOPE" in missing.stderr and not missing.stdout, missing
 
 
 def health_is_told_apart():

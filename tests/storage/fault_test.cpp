@@ -110,6 +110,41 @@ TEST(FullDisk, DF_03_side_files_that_cannot_be_written_do_not_stop_the_log) {
   EXPECT_EQ(read_all(**machine.open({.segment_bytes = 1000, .index_interval_bytes = 1}), Offset(0)), built.whole);
 }
 
+TEST(FullDisk, DF_03_a_start_gives_up_the_ballast_and_gets_it_back_before_anybody_writes) {
+  constexpr int64_t kBallast = 1 << 20;
+  constexpr std::string_view kFile = "/data/millrace-ballast";
+  Machine machine;
+  machine.low_space_bytes = 100 << 10;
+  machine.ballast_bytes = kBallast;
+  MR_ASSERT_OK(machine.start());
+  EXPECT_TRUE(machine.image.content(kFile).has_value());
+  EXPECT_FALSE(machine.directory->is_low_on_space());
+  machine.kill();
+
+  auto const set_free = [&](int64_t bytes) { machine.image.set_capacity(machine.image.used_bytes() + bytes); };
+  set_free(kBallast / 2);  // enough for a start
+  MR_ASSERT_OK(machine.start());
+  EXPECT_TRUE(machine.image.content(kFile).has_value());
+  machine.kill();
+
+  set_free(kBallast / 2 - 100);
+  MR_ASSERT_OK(machine.start());
+  EXPECT_FALSE(machine.image.content(kFile).has_value());
+  EXPECT_TRUE(machine.directory->is_low_on_space());
+  set_free(kBallast);  // what it gave back is not for Produce
+  MR_ASSERT_OK(machine.directory->check_space());
+  EXPECT_TRUE(machine.directory->is_low_on_space());
+  set_free(kBallast + machine.low_space_bytes);
+  MR_ASSERT_OK(machine.directory->check_space());
+  EXPECT_TRUE(machine.image.content(kFile).has_value());
+  EXPECT_FALSE(machine.directory->is_low_on_space());
+  machine.kill();
+
+  machine.ballast_bytes = 0;
+  MR_ASSERT_OK(machine.start());
+  EXPECT_FALSE(machine.image.content(kFile).has_value());
+}
+
 TEST(FullDisk, low_space_is_seen_and_passes) {
   Machine machine(1, 1 << 20);
   machine.low_space_bytes = 512 << 10;

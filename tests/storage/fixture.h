@@ -169,6 +169,7 @@ class Machine {
             .boot_id = boot_id,
             .now = kNow,
             .low_space_bytes = low_space_bytes,
+            .ballast_bytes = ballast_bytes,
             .preallocate_bytes = preallocate_bytes,
             .is_flush_promised = is_flush_promised};
   }
@@ -222,6 +223,7 @@ class Machine {
   std::string boot_id = "boot-0";
   size_t descriptors_max = 64;
   int64_t low_space_bytes = 0;
+  int64_t ballast_bytes = 0;
   int64_t preallocate_bytes = 0;
   bool is_flush_promised = false;
 

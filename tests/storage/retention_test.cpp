@@ -152,5 +152,26 @@ TEST(Retention, RC_03_segments_that_a_power_loss_brings_back_do_not_bring_back_t
   }
 }
 
+// A line a segment, for ever, would be what a long life of short segments leaves.
+TEST(Retention, the_checksums_of_deleted_segments_go_with_them) {
+  constexpr int64_t kFileBytesMax = 66'000;
+  Machine machine;
+  MR_ASSERT_OK(machine.start());
+  LogConfig const config{.segment_bytes = 300, .retention_bytes = 5000};
+  auto log = *machine.create(config);
+  auto const file = [&] { return machine.disk->read_file("/data/orders-0/millrace-index-checks", 1 << 20); };
+  size_t largest = 0;
+  for (int i = 0; i < 3000; ++i) {
+    MR_ASSERT_OK(append_next(*log, {.count = 2, .value_bytes = 100}));
+    if (i % 10 == 0) MR_ASSERT_OK(log->apply_retention(kNow, log->end().offset));
+    if (i % 100 == 99) largest = std::max(largest, file()->size());
+  }
+  EXPECT_GT(largest, 50'000u);
+  EXPECT_LT(largest, kFileBytesMax);
+  MR_ASSERT_OK(machine.stop(*log));
+  // The oldest segment that is left still has its line.
+  EXPECT_NE(("\n" + *file()).find(fmt::format("\n{} ", log->log_start().value)), std::string::npos);
+}
+
 }  // namespace
 }  // namespace millrace::storage

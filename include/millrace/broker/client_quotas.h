@@ -14,10 +14,7 @@
 
 namespace millrace::broker {
 
-struct QuotaWindows {
-  int32_t count = 11;  // quota.window.num
-  Duration size = 1s;  // quota.window.size.seconds
-};
+using metadata::QuotaWindows;
 
 // A rate over the last windows. Times never go back by more than threads disagree.
 class WindowedRate {

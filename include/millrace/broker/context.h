@@ -184,7 +184,7 @@ class RequestContext {
     reply_as(M::table(), &response, version, header_version, {}, Duration::zero());
   }
   // With an answer that another node has encoded for this request, its header included.
-  void reply_encoded(SharedBytes answer);
+  void reply_encoded(SharedBytes answer, Duration throttle);
   void reply_nothing(Duration throttle = Duration::zero());  // acks=0
   void close(std::string reason);
   void let_next_produce_start() { answer_->let_next_produce_start(); }

@@ -4,6 +4,7 @@
 #include <string>
 #include <string_view>
 
+#include "millrace/base/time.h"
 #include "millrace/metadata/image.h"
 
 namespace millrace::metadata {
@@ -14,6 +15,13 @@ inline constexpr std::string_view kIpEntity = "ip";
 
 inline constexpr std::string_view kProducerByteRate = "producer_byte_rate";
 inline constexpr std::string_view kConsumerByteRate = "consumer_byte_rate";
+inline constexpr std::string_view kControllerMutationRate = "controller_mutation_rate";
+
+// What a rate is taken over.
+struct QuotaWindows {
+  int32_t count = 11;  // quota.window.num
+  Duration size = 1s;  // quota.window.size.seconds
+};
 
 struct QuotaLimit {
   double bound{};

@@ -10,6 +10,7 @@
 #include "millrace/metadata/controller_api.h"
 #include "millrace/metadata/fencing.h"
 #include "millrace/metadata/image.h"
+#include "millrace/metadata/mutation_quotas.h"
 #include "millrace/metadata/records.h"
 
 namespace millrace::metadata {
@@ -24,6 +25,7 @@ struct ControllerConfig {
   int16_t default_replication_factor = 1;  // default.replication.factor
   int32_t min_isr = 1;                     // min.insync.replicas of the node's file; recorded at bootstrap
   Duration broker_session = 9s;            // broker.session.timeout.ms
+  QuotaWindows mutation_windows;           // controller.quota.window.num, controller.quota.window.size.seconds
   StaticConfigs statics;
   Hooks* hooks = &Hooks::none();           // outlives the controller
   std::shared_ptr<BrokerSettings const> settings = std::make_shared<BrokerSettings const>();  // keys of brokers
@@ -84,6 +86,7 @@ class Controller {
   Decision decide(Image const& tip, CreateInternalTopic const& request, Mono now);
   Decision decide(Image const& tip, AlterConfigs const& request, Mono now);
   Decision decide(Image const& tip, AlterClientQuotas const& request, Mono now);
+  Decision decide(Image const& tip, AlterUserScramCredentials const& request, Mono now);
   Decision decide(Image const& tip, AlterPartition const& request, Mono now);
   Decision decide(Image const& tip, ElectLeaders const& request, Mono now);
   Decision decide(Image const& tip, AssignReplicasToDirectories const& request, Mono now);
@@ -92,7 +95,7 @@ class Controller {
   ApiError elect_leader(Image const& tip, TopicImage const* topic, std::string_view name, int32_t index, bool is_unclean,
                         RecordList& out) const;
   PartitionIsrChanged change_isr(Image const& tip, BrokerId broker, PartitionIsrChange const& change, RecordList& out) const;
-  TopicCreated create_topic(Image const& tip, TopicCreation const& topic, RecordList& out);
+  TopicCreated create_topic(Image const& tip, TopicCreation const& topic, MutationQuotas::Request& quota, RecordList& out);
 
   enum class BrokerState : uint8_t { fenced, unfenced, shutting_down, may_stop };
   BrokerState next_state(Image const& tip, BrokerImage const& broker, BrokerHeartbeat const& request) const;
@@ -109,6 +112,7 @@ class Controller {
   Fencing fencing_;                            // soft
   fencing::Effects fencing_effects_;           // until take_probes()
   std::map<BrokerId, Heartbeats> heartbeats_;  // soft
+  MutationQuotas mutation_quotas_;             // soft
 };
 
 }  // namespace millrace::metadata

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "millrace/base/ids.h"
+#include "millrace/base/time.h"
 #include "millrace/metadata/image.h"
 #include "millrace/metadata/topic_config.h"
 #include "millrace/protocol/errors.h"
@@ -18,6 +19,12 @@ struct ApiError {
   ErrorCode code = ErrorCode::none;
   std::optional<std::string> message;
   bool ok() const { return code == ErrorCode::none; }
+};
+
+// Whose quota controller_mutation_rate a change of topics counts against. What a node asks for itself names nobody.
+struct MutationAsker {
+  std::string user, client_id;
+  bool is_strict = false;  // refuse what is above the quota; else do it and tell the client to wait
 };
 
 // ---- CreateTopics
@@ -36,6 +43,7 @@ struct TopicCreation {
 struct CreateTopics {
   std::vector<TopicCreation> topics;  // names are unique
   bool validate_only = false;
+  std::optional<MutationAsker> asker;
 };
 struct TopicConfigAnswer {
   std::string_view name;
@@ -52,6 +60,7 @@ struct TopicCreated {
 struct CreateTopicsAnswer {
   ApiError error;                    // of the request as a whole; `topics` is empty then
   std::vector<TopicCreated> topics;  // in the order of the request
+  Mono throttled_until;              // the client is to wait; in the past: it need not
 };
 
 // ---- Internal topics: made with the node's settings when a coordinator is first asked for.
@@ -67,10 +76,12 @@ struct CreateInternalTopicAnswer {
 
 struct DeleteTopics {
   std::vector<TopicId> ids;
+  std::optional<MutationAsker> asker;
 };
 struct DeleteTopicsAnswer {
   ApiError error;
   std::vector<std::pair<TopicId, ApiError>> topics;
+  Mono throttled_until;
 };
 
 // ---- CreatePartitions
@@ -83,10 +94,12 @@ struct TopicGrowth {
 struct CreatePartitions {
   std::vector<TopicGrowth> topics;  // names are unique
   bool validate_only = false;
+  std::optional<MutationAsker> asker;
 };
 struct CreatePartitionsAnswer {
   ApiError error;
   std::vector<std::pair<std::string, ApiError>> topics;
+  Mono throttled_until;
 };
 
 // ---- Brokers
@@ -286,16 +299,32 @@ struct AlterClientQuotasAnswer {
   std::vector<ApiError> errors;  // in the order of the request
 };
 
+// ---- SCRAM credentials
+
+struct ScramUpsertion {
+  ScramKey key;
+  ScramImage credential;  // without keys: the salted password was empty, or the mechanism is unknown
+};
+struct AlterUserScramCredentials {
+  std::vector<ScramKey> deletions;
+  std::vector<ScramUpsertion> upsertions;
+};
+struct AlterUserScramCredentialsAnswer {
+  ApiError error;
+  std::vector<std::pair<std::string, ApiError>> users;  // each once
+};
+
 using ControllerRequest = std::variant<CreateTopics, DeleteTopics, CreatePartitions, RegisterBroker, BrokerHeartbeat,
                                        UnregisterBroker, RegisterController, AllocateProducerIds, UpdateFeatures,
                                        CreateInternalTopic, AlterConfigs, AlterClientQuotas, AlterPartition, ElectLeaders,
-                                       AssignReplicasToDirectories, UnregisterController>;
+                                       AssignReplicasToDirectories, UnregisterController, AlterUserScramCredentials>;
 // The alternative of the same position as the request's.
 using ControllerAnswer = std::variant<CreateTopicsAnswer, DeleteTopicsAnswer, CreatePartitionsAnswer, RegisterBrokerAnswer,
                                       BrokerHeartbeatAnswer, UnregisterBrokerAnswer, RegisterControllerAnswer,
                                       AllocateProducerIdsAnswer, UpdateFeaturesAnswer, CreateInternalTopicAnswer,
                                       AlterConfigsAnswer, AlterClientQuotasAnswer, AlterPartitionAnswer, ElectLeadersAnswer,
-                                      AssignReplicasToDirectoriesAnswer, UnregisterControllerAnswer>;
+                                      AssignReplicasToDirectoriesAnswer, UnregisterControllerAnswer,
+                                      AlterUserScramCredentialsAnswer>;
 static_assert(std::variant_size_v<ControllerRequest> == std::variant_size_v<ControllerAnswer>);
 
 // The answer to `request` that carries nothing but `error`.

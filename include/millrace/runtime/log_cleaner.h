@@ -20,18 +20,25 @@ struct LogCleanerOptions {
   Duration backoff = 15s;               // log.cleaner.backoff.ms: the wait when nothing was to be done
   size_t pass_count_max = 1;            // log.cleaner.threads: passes at one time
   int64_t key_map_bytes_max = 128_MiB;  // log.cleaner.dedupe.buffer.size, of all passes
-  double bytes_per_second_max = std::numeric_limits<double>::max();  // log.cleaner.io.max.bytes.per.second
+  double bytes_per_second_max = std::numeric_limits<double>::max();  // log.cleaner.io.max.bytes.per.second, of all passes
 };
+
+// `of_file` with the keys that were set in the cluster for `node` or for all.
+LogCleanerOptions cleaner_options_with_cluster_configs(LogCleanerOptions of_file, metadata::Image const& image, BrokerId node);
 
 class LogCleaner {
  public:
   static constexpr int64_t kStepBytes = 4 << 20;  // one job
+  static constexpr Duration kBackoffMin = 10ms;   // however small the setting is
 
   using Partitions = std::function<std::vector<std::shared_ptr<PartitionDriver>>()>;
   LogCleaner(env::Env& env, RunLists& run_lists, Partitions partitions, LogCleanerOptions options);
   ~LogCleaner();
 
   void start();
+  // From now on. Passes that run go on with the memory that they have; there may be more of them than are allowed anew
+  // until they end. Whether there is a cleaner at all stays as it was.
+  void set_options(LogCleanerOptions const& options);
   // No step and no exchange begins after this.
   void stop() { is_stopping_ = true; }
 
@@ -44,6 +51,7 @@ class LogCleaner {
   };
   struct Look;
 
+  void divide_memory();
   void arm(Duration wait);
   void look();
   void choose(Look& look);
@@ -57,11 +65,12 @@ class LogCleaner {
   env::Env& env_;
   RunLists& run_lists_;
   Partitions const partitions_;
-  LogCleanerOptions const options_;
+  LogCleanerOptions options_;
   storage::RetentionClock clock_;  // a clock that leaps ahead must not end the time of tombstones
   storage::CompactionRules rules_;
   std::set<TopicIdPartition> running_;
   std::set<TopicIdPartition> uncleanable_;  // a batch fails its check: until the next start
+  bool is_started_ = false;
   bool is_armed_ = false;
   bool is_looking_ = false;
   bool is_stopping_ = false;

@@ -57,7 +57,7 @@ class PartitionManager {
   // This node has joined, as a broker with its registration: its replicas may fetch from others under that epoch.
   void set_broker_epoch(int64_t epoch);
   // The node's file was read again; open partitions follow.
-  void set_topic_defaults(TopicConfig of_file);
+  void reload(PartitionManagerOptions of_file);
   // The directory went out of service: its partitions answer so. Told by whoever set the directory's handler.
   void on_directory_offline(storage::LogDirectory& directory);
   // Closes every log cleanly, then the directories with `broker_epoch`: their marks are the last that is written. Logs
@@ -94,6 +94,7 @@ class PartitionManager {
   void on_opened(Opening opening, Result<std::shared_ptr<storage::PartitionLog>> log);
   void reconfigure_all();
   bool update_topic_defaults(metadata::Publication const& publication);  // false: they are as before
+  void apply_cluster_configs();
   void reconfigure(metadata::Image const& image, std::string const& topic);
   void arm_flush(storage::LogDirectory& directory, Mono when);
   void arm_space_check();
@@ -112,6 +113,7 @@ class PartitionManager {
   std::vector<storage::LogDirectory*> const directories_;
   PartitionManagerOptions const options_;
   TopicConfig file_topic_defaults_;
+  LogCleanerOptions file_cleaner_options_;
   TopicConfig topic_defaults_;                       // with what was set in the cluster
   metadata::ImagePtr image_;                         // the last one; null: none yet
 

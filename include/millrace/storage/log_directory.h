@@ -43,6 +43,7 @@ struct LogDirectoryOptions {
   std::string boot_id;
   Wall now;                            // for the date in meta.properties
   int64_t low_space_bytes = 1_GiB;     // below this many free bytes Produce is refused
+  int64_t ballast_bytes = 0;           // kept in a file that a start gives up when nothing else is free; 0: none
   int64_t preallocate_bytes = 64_MiB;  // largest step in which blocks are reserved; 0: none
   Duration flush_interval = 1s;        // longest time that bytes stay unsynced ...
   int64_t flush_bytes = 64_MiB;        // ... and most of them per partition
@@ -110,7 +111,8 @@ class LogDirectory {
   Result<Mono> flush_step(Mono now);
   // *blocks* Everything, at once.
   Status flush_all();
-  // *blocks* Reads the free space and sets is_low_on_space().
+  // *blocks* Reads the free space and sets is_low_on_space(). What was given up for a start comes back before Produce may
+  // use the room.
   Status check_space();
   // *blocks* High watermarks and log starts.
   Status write_checkpoints();
@@ -158,6 +160,8 @@ class LogDirectory {
   void note_disk_failure();
   Status check_earlier_write_back();
   Status start_flush_promise();
+  void give_up_ballast_if_full();
+  void restore_ballast();
 
   env::Disk& disk_;
   FileCache& files_;
@@ -171,6 +175,7 @@ class LogDirectory {
   std::atomic<bool> has_flush_promise_{false};
   std::atomic<bool> is_offline_{false};
   std::atomic<bool> is_low_on_space_{false};
+  std::atomic<bool> has_ballast_{false};
   std::unique_ptr<Body> body_;
 };
 
