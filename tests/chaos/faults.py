@@ -90,7 +90,7 @@ def stop_two(cluster, random):
 def terminate(cluster, random):
     node, why = victim(cluster, random)
     code = node.stop()
-    assert code == 0, f"node {node.id} ended with {code} when it was told to stop"
+    assert code == node.clean_exit, f"node {node.id} ended with {code} when it was told to stop"
     time.sleep(random.uniform(0, 2))
     return f"SIGTERM of node {node.id}{why}"
 
