@@ -107,10 +107,18 @@ def isolate(cluster, random):
     """A node from the others; clients still reach it."""
     node, why = victim(cluster, random)
     others = [i for i in cluster.voters if i != node.id]
-    way = random.choice(["hears nobody", "is heard by nobody", "is cut off"])
-    links = [(i, node.id) for i in others] if way != "is heard by nobody" else []
-    links += [(node.id, i) for i in others] if way != "hears nobody" else []
-    return f"node {node.id}{why} {way} among the nodes for {cut(cluster, links, random)}"
+    links = [(i, node.id) for i in others] + [(node.id, i) for i in others]
+    return f"node {node.id}{why} cut off among the nodes for {cut(cluster, links, random)}"
+
+
+def deaf(cluster, random):
+    node, why = victim(cluster, random)
+    return f"node {node.id}{why} hears no other node for {cut(cluster, [(i, node.id) for i in cluster.voters if i != node.id], random)}"
+
+
+def mute(cluster, random):
+    node, why = victim(cluster, random)
+    return f"node {node.id}{why} is heard by no other node for {cut(cluster, [(node.id, i) for i in cluster.voters if i != node.id], random)}"
 
 
 def cut_pair(cluster, random):
@@ -154,7 +162,8 @@ KINDS = {
     "kill": (kill, 30, "kill"), "kill again": (kill_again, 5, "kill"), "kill all": (kill_all, 6, "kill"),
     "kill two": (kill_two, 6, "kill"), "stop": (stop, 15, "stop"), "stop and kill": (stop_and_kill, 5, "stop"),
     "stop two": (stop_two, 5, "stop"),
-    "terminate": (terminate, 5, "stop"), "isolate": (isolate, 12, "cut"), "cut pair": (cut_pair, 8, "cut"),
+    "terminate": (terminate, 5, "stop"), "isolate": (isolate, 5, "cut"), "deaf": (deaf, 4, "cut"), "mute": (mute, 4, "cut"),
+    "cut pair": (cut_pair, 8, "cut"),
     "split": (split, 4, "cut"), "cut and kill": (cut_and_kill, 5, "cut"), "cut clients": (cut_clients, 6, "cut"), "vanish": (vanish, 8, "cut")}
 
 
