@@ -38,7 +38,7 @@ if(TARGET millrace)
   set(e2e_quorum elects_and_replicates survives_kills_of_the_leader survives_kills_of_all hands_over_when_it_stops
     a_long_tail_that_nobody_else_has_is_cut who_is_far_behind_gets_a_snapshot)
   set(e2e_cluster forms_a_cluster_and_every_node_takes_requests_for_the_controller survives_kills_of_the_active_controller
-    a_broker_comes_back_with_what_it_acknowledged what_was_acknowledged_outlives_its_leaders
+    the_next_controller_fences_one_that_stands_still a_broker_comes_back_with_what_it_acknowledged what_was_acknowledged_outlives_its_leaders
     groups_move_with_their_partitions all_stop_and_start_again a_node_that_waits_for_a_quorum_stops_when_told
     brokers_that_only_know_where_to_ask_first)
   foreach(suite hostile damage compaction faulty cases administration lag quorum cluster)

@@ -237,8 +237,7 @@ bool ControllerDriver::append_and_replay(metadata::RecordList const& records) {
     offset += 1;
   }
   uncommitted_.push_back({offset, tip_.visible(), tip_.take_delta()});
-  // Only other brokers have sessions: a node alone has nothing to watch, and sleeps.
-  if (tip_.image().brokers.size() > 1 && !is_session_check_armed_) arm_session_check();
+  arm_session_check();
   return true;
 }
 

@@ -19,6 +19,8 @@ void ControllerDriver::begin_watch() {
   if (before != nullptr && !before->is_fenced) {
     on_fencing_event(metadata::fencing::HeartbeatConnectionEnded{before->id, before->epoch, before->is_in_controlled_shutdown});
   }
+  // Who takes over may have nothing to append, and watches all the same.
+  arm_session_check();
   run_probes();
 }
 
@@ -30,13 +32,15 @@ void ControllerDriver::observe_brokers(metadata::Image const& image) {
 }
 
 void ControllerDriver::arm_session_check() {
+  // Only other brokers have sessions: a node alone has nothing to watch, and sleeps.
+  if (is_session_check_armed_ || tip_.image().brokers.size() < 2) return;
   is_session_check_armed_ = true;
   reactor_.call_at(reactor_.now() + kSessionCheckInterval, [this, alive = std::weak_ptr(alive_)] {
     if (alive.expired()) return;
     is_session_check_armed_ = false;
     if (!leading_ || is_closed_ || tip_.image().brokers.size() < 2) return;
     watch_brokers();
-    if (!is_session_check_armed_) arm_session_check();
+    arm_session_check();
   });
 }
 

@@ -38,6 +38,8 @@ class Proxy:
 
 class Node(cluster_test.Node):
     """Its ports: clients, controller, admin, replication; then those at the proxy: clients, controller, replication."""
+    kind = "millrace"
+    clean_exit = 0
 
     def __init__(self, cluster, number):
         super().__init__(cluster, number, "broker,controller")
@@ -57,9 +59,12 @@ class Node(cluster_test.Node):
 
     def start(self):
         super().start()
+        self.admit()
+        return self
+
+    def admit(self):
         self.cluster.proxy.tell("pid", self.id, self.process.pid)
         self.cluster.proxy.tell("up", self.id)
-        return self
 
     def kill(self):
         """With the machine alive: connections end, and the ports refuse."""
@@ -103,8 +108,31 @@ class Node(cluster_test.Node):
             return dict(rows[0][3])
 
 
+class KafkaNode(Node):
+    """Apache Kafka in the place of a node."""
+    kind = "kafka"
+    clean_exit = 143  # of a JVM that was told to end
+
+    def start(self):
+        config, java = self.folder / "server.properties", ["java", "-Xmx384m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-cp",
+                                                           f"{self.cluster.kafka_libs}/*"]
+        if not config.exists():
+            rows = {key: value for key, value in self.settings().items() if not key.startswith("millrace.")}
+            config.write_text("".join(f"{key}={value}\n" for key, value in rows.items()))
+            subprocess.run([*java, "kafka.tools.StorageTool", "format", "-t", cluster_test.CLUSTER_ID, "-c", config], check=True,
+                           stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        with open(self.folder / "log", "ab") as log:
+            self.process = subprocess.Popen([*java, "kafka.Kafka", config], stdout=log, stderr=log, cwd=self.folder, start_new_session=True)
+        self.admit()
+        return self
+
+    def is_ready(self):
+        assert self.process.poll() is None, f"node {self.id} ended with {self.process.returncode}"
+        return self.id in self.brokers()
+
+
 class Cluster:
-    def __init__(self, seed, settings, count=3):
+    def __init__(self, seed, settings, count=3, kafka_count=0, kafka_libs=None):
         self.base = int(os.environ.get("PORT", 0)) or self.free_ports(count)
         self.directory = Path(tempfile.mkdtemp(prefix="millrace-chaos-"))
         self.settings = settings
@@ -114,7 +142,8 @@ class Cluster:
             ports = self.all_ports(i)
             for target, port in zip((ports[0], ports[1], ports[3]), ports[4:]):
                 self.proxy.tell("listen", port, target, i)
-        self.nodes = [Node(self, i) for i in self.voters]
+        self.kafka_libs = kafka_libs
+        self.nodes = [(KafkaNode if i <= kafka_count else Node)(self, i) for i in self.voters]
         self.bootstrap = ",".join(f"127.0.0.1:{node.client_proxy}" for node in self.nodes)
 
     @staticmethod

@@ -74,10 +74,23 @@ def stop_and_kill(cluster, random):
     return f"SIGSTOP of node {node.id}{why} for {paused:.1f} s, then kill -9"
 
 
+def stop_two(cluster, random):
+    pair = random.sample(cluster.nodes, 2)
+    for node in pair:
+        node.pause()
+        time.sleep(random.uniform(0, 1))
+    paused = random.choice([random.uniform(0.1, 2), random.uniform(2, 10)])
+    time.sleep(paused)
+    for node in random.sample(pair, 2):
+        node.resume()
+        time.sleep(random.choice([0, random.uniform(0, 1)]))
+    return f"SIGSTOP of nodes {pair[0].id} and {pair[1].id} for {paused:.1f} s"
+
+
 def terminate(cluster, random):
     node, why = victim(cluster, random)
     code = node.stop()
-    assert code == 0, f"node {node.id} ended with {code} when it was told to stop"
+    assert code == node.clean_exit, f"node {node.id} ended with {code} when it was told to stop"
     time.sleep(random.uniform(0, 2))
     return f"SIGTERM of node {node.id}{why}"
 
@@ -94,16 +107,40 @@ def isolate(cluster, random):
     """A node from the others; clients still reach it."""
     node, why = victim(cluster, random)
     others = [i for i in cluster.voters if i != node.id]
-    way = random.choice(["hears nobody", "is heard by nobody", "is cut off"])
-    links = [(i, node.id) for i in others] if way != "is heard by nobody" else []
-    links += [(node.id, i) for i in others] if way != "hears nobody" else []
-    return f"node {node.id}{why} {way} among the nodes for {cut(cluster, links, random)}"
+    links = [(i, node.id) for i in others] + [(node.id, i) for i in others]
+    return f"node {node.id}{why} cut off among the nodes for {cut(cluster, links, random)}"
+
+
+def deaf(cluster, random):
+    node, why = victim(cluster, random)
+    return f"node {node.id}{why} hears no other node for {cut(cluster, [(i, node.id) for i in cluster.voters if i != node.id], random)}"
+
+
+def mute(cluster, random):
+    node, why = victim(cluster, random)
+    return f"node {node.id}{why} is heard by no other node for {cut(cluster, [(node.id, i) for i in cluster.voters if i != node.id], random)}"
 
 
 def cut_pair(cluster, random):
     one, other = random.sample(cluster.voters, 2)
     links = [(one, other)] if random.random() < 0.5 else [(one, other), (other, one)]
     return f"cut {' and '.join(f'{a} to {b}' for a, b in links)} for {cut(cluster, links, random)}"
+
+
+def split(cluster, random):
+    """Nobody hears anybody."""
+    links = [(i, j) for i in cluster.voters for j in cluster.voters if i != j]
+    return f"all nodes cut from each other for {cut(cluster, links, random)}"
+
+
+def cut_and_kill(cluster, random):
+    """Who was cut off is killed before it hears what happened, or the one that took over is."""
+    node, why = victim(cluster, random)
+    others = [i for i in cluster.voters if i != node.id]
+    lasts = cut(cluster, [(i, node.id) for i in others] + [(node.id, i) for i in others], random)
+    killed = random.choice(cluster.nodes)
+    killed.kill()
+    return f"node {node.id}{why} cut off among the nodes for {lasts}, then kill -9 of node {killed.id}"
 
 
 def cut_clients(cluster, random):
@@ -124,8 +161,10 @@ def vanish(cluster, random):
 KINDS = {
     "kill": (kill, 30, "kill"), "kill again": (kill_again, 5, "kill"), "kill all": (kill_all, 6, "kill"),
     "kill two": (kill_two, 6, "kill"), "stop": (stop, 15, "stop"), "stop and kill": (stop_and_kill, 5, "stop"),
-    "terminate": (terminate, 5, "stop"), "isolate": (isolate, 12, "cut"), "cut pair": (cut_pair, 8, "cut"),
-    "cut clients": (cut_clients, 6, "cut"), "vanish": (vanish, 8, "cut")}
+    "stop two": (stop_two, 5, "stop"),
+    "terminate": (terminate, 5, "stop"), "isolate": (isolate, 5, "cut"), "deaf": (deaf, 4, "cut"), "mute": (mute, 4, "cut"),
+    "cut pair": (cut_pair, 8, "cut"),
+    "split": (split, 4, "cut"), "cut and kill": (cut_and_kill, 5, "cut"), "cut clients": (cut_clients, 6, "cut"), "vanish": (vanish, 8, "cut")}
 
 
 def drawn(random, count):

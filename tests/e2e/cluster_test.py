@@ -276,6 +276,17 @@ def survives_kills_of_the_active_controller():
         print("  from kill -9 to a topic: " + ", ".join(f"{gap:.2f}" for gap in gaps) + " s")
 
 
+def the_next_controller_fences_one_that_stands_still():
+    """Who takes over has nothing to append, and must watch the others' sessions all the same."""
+    with Cluster(controllers=3, **FAST) as cluster:
+        victim = cluster.active_controller()
+        other = next(node for node in cluster.nodes if node is not victim)
+        victim.process.send_signal(signal.SIGSTOP)
+        until(15, "who stands still is fenced", lambda: victim.id not in other.brokers())
+        victim.process.send_signal(signal.SIGCONT)
+        cluster.settled()
+
+
 def a_broker_comes_back_with_what_it_acknowledged():
     with Cluster(controllers=3, brokers=1) as cluster:
         cluster.create(cluster.nodes[0], "t", 8)
@@ -402,6 +413,6 @@ def brokers_that_only_know_where_to_ask_first():
 
 if __name__ == "__main__":
     wire.main(forms_a_cluster_and_every_node_takes_requests_for_the_controller, survives_kills_of_the_active_controller,
-              a_broker_comes_back_with_what_it_acknowledged, what_was_acknowledged_outlives_its_leaders,
+              the_next_controller_fences_one_that_stands_still, a_broker_comes_back_with_what_it_acknowledged, what_was_acknowledged_outlives_its_leaders,
               groups_move_with_their_partitions, all_stop_and_start_again,
               a_node_that_waits_for_a_quorum_stops_when_told, brokers_that_only_know_where_to_ask_first)
