@@ -27,7 +27,7 @@ LIBRARY_ROOMS = {
     "CLI/": {"cli"},
     "yaml-cpp/": {"server"},
     "prometheus/": {"admin"},
-    "openssl/": {"env_os", "net"},
+    "openssl/": {"bytes", "env_os", "net"},  # bytes: digests only
 }
 OS_HEADERS = re.compile(
     r"^(unistd|fcntl|pthread|signal|netdb|poll|dirent|sched|semaphore|termios)\.h$"
