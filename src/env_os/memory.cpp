@@ -3,6 +3,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <charconv>
 #include <fstream>
 #include <string_view>
@@ -65,6 +66,13 @@ int64_t memory_bytes_max(std::string const& root) {
     }
   }
   return smallest;
+}
+
+bool FreeMemoryWatch::look(int64_t free_bytes) {
+  last_[next_++ % kLooks] = free_bytes;
+  if (*std::ranges::min_element(last_) <= kKeptBytes) return false;
+  last_.fill(0);
+  return true;
 }
 
 }  // namespace millrace::env_os

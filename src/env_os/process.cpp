@@ -8,9 +8,12 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstddef>
 #include <cstdlib>
 #include <cstring>
+
+#include "memory.h"
 
 namespace millrace::env_os {
 
@@ -32,10 +35,13 @@ void hold_stop_signals() {
 
 int wait_for_stop_signal() {
   auto const signals = stop_signals();
-  int number = 0;
-  while (::sigwait(&signals, &number) != 0) {
+  timespec const look_interval{.tv_sec = 10, .tv_nsec = 0};
+  FreeMemoryWatch watch;
+  while (true) {
+    if (auto const number = ::sigtimedwait(&signals, nullptr, &look_interval); number > 0) return number;
+    // In all heaps, between what is in use too: else the peak of one hour is held for ever.
+    if (errno == EAGAIN && watch.look(static_cast<int64_t>(::mallinfo2().fordblks))) ::malloc_trim(0);
   }
-  return number;
 }
 
 std::optional<int> take_stop_signal() {

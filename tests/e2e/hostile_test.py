@@ -429,6 +429,32 @@ def named_again_and_again():
     with_broker(run, memory_mb_max=160)
 
 
+def what_left_with_its_clients_goes_back_to_the_system():
+    """Members with 5 MB of metadata each that join and are gone."""
+    bytes_each, count = 5_000_000, 40
+    with Broker() as broker:
+        broker.start()
+        with broker.connect() as c:
+            coordinated(c, 12, 0, text("g") + struct.pack(">i", 1) + text("m"), 0)
+        clients = [broker.connect() for _ in range(count)]
+        metadata = array([text("range") + struct.pack(">i", bytes_each) + bytes(bytes_each)])
+        for n, client in enumerate(clients):
+            client.send(11, 1, text(f"g{n}") + struct.pack(">ii", 6000, 6000) + text("") + text("consumer") + metadata)
+        for client in clients:
+            error = client.receive().take(">h")
+            assert error == 0, error
+        for client in clients:
+            client.close()
+        peak = broker.memory_peak_kb() / 1024
+        assert peak > 150, f"{peak:.0f} MiB: nothing was kept"
+        end = time.monotonic() + 60  # a session, and three looks of ten seconds
+        while broker.memory_kb() > 64 * 1024:
+            assert time.monotonic() < end, f"{broker.memory_kb() >> 10} MiB"
+            time.sleep(0.5)
+        print(f"     {peak:.0f} MiB -> {broker.memory_kb() >> 10} MiB")
+
+
 if __name__ == "__main__":
     main(lying_lengths, garbage, unknown_apis_and_versions, lying_counts, one_byte_at_a_time, halves_of_large_requests, answers_never_read,
-         many_small_requests_pipelined, no_answer_without_acknowledgement, ends_in_the_middle, named_again_and_again)
+         many_small_requests_pipelined, no_answer_without_acknowledgement, ends_in_the_middle, named_again_and_again,
+         what_left_with_its_clients_goes_back_to_the_system)

@@ -1,5 +1,5 @@
 // The memory that a process may use: its control groups of either kind, each with those above it, as a container shows
-// them or does not.
+// them or does not; and when what is free goes back to the system.
 #include <gtest/gtest.h>
 #include <stdlib.h>
 
@@ -59,6 +59,20 @@ TEST_F(Memory, the_older_hierarchy_counts_too) {
   file("/sys/fs/cgroup/memory/docker/1/memory.limit_in_bytes", "70000000");
   file("/sys/fs/cgroup/docker/1/memory.max", "10000000");  // not this hierarchy's
   EXPECT_EQ(found(), 70'000'000);
+}
+
+TEST(FreeMemoryWatch, gives_back_what_was_free_all_the_time) {
+  constexpr auto kKept = FreeMemoryWatch::kKeptBytes;
+  FreeMemoryWatch watch;
+  EXPECT_FALSE(watch.look(kKept + 1));
+  EXPECT_FALSE(watch.look(kKept + 1));
+  EXPECT_FALSE(watch.look(kKept));  // was in use meanwhile
+  EXPECT_FALSE(watch.look(10 * kKept));
+  EXPECT_FALSE(watch.look(10 * kKept));
+  EXPECT_TRUE(watch.look(kKept + 1));
+  EXPECT_FALSE(watch.look(10 * kKept));  // counts anew
+  EXPECT_FALSE(watch.look(10 * kKept));
+  EXPECT_TRUE(watch.look(10 * kKept));
 }
 
 }  // namespace

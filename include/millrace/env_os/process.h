@@ -7,7 +7,7 @@ namespace millrace::env_os {
 
 // SIGTERM, SIGINT and SIGHUP only reach wait_for_stop_signal() from here on.
 void hold_stop_signals();
-// Blocks until one of them comes; returns its number.
+// Blocks until one of them comes; returns its number. Meanwhile gives memory back to the system that was free for some time.
 int wait_for_stop_signal();
 // The same if one has come already.
 std::optional<int> take_stop_signal();

@@ -91,7 +91,7 @@ void GroupLedger::on_fetched(int32_t partition, int64_t value, int64_t floor) {
 GroupMember::GroupMember(NodeEnv& env, size_t reactor, Run& run, GroupRun& shared, GroupLedger& group, std::string name,
                          std::optional<std::string> instance_id)
     : Actor(env, reactor, run, std::move(name)), shared_(shared), group_(group), instance_id_(std::move(instance_id)) {
-  request_timeout_ = 30s;  // a Join may take as long as the rebalance
+  request_timeout_ = kAnswerLimit;
 }
 
 std::string GroupMember::describe() const {

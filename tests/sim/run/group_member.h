@@ -67,6 +67,7 @@ class GroupMember final : public Actor {
  public:
   static constexpr int32_t kSessionMs = 6'000;
   static constexpr int32_t kRebalanceMs = 15'000;
+  static constexpr Duration kAnswerLimit = 30s;  // a Join may take as long as the rebalance
 
   GroupMember(NodeEnv& env, size_t reactor, Run& run, GroupRun& shared, GroupLedger& group, std::string name,
               std::optional<std::string> instance_id);
