@@ -402,7 +402,9 @@ std::vector<fencing::Probe> Controller::take_probes() {
 
 void Controller::observe_brokers(Image const& image, Mono now) {
   image.brokers.for_each([&](BrokerId id, auto const& broker) {
-    fencing_.on_heard(id, broker->epoch, broker->is_fenced, now, fencing_effects_);
+    // That this node itself was fenced, as every node that was killed reads in its log, is no sign that its network is bad.
+    if (id == config_.node_id) return;
+    fencing_.on_seen(id, broker->epoch, broker->is_fenced, broker->is_in_controlled_shutdown, now, fencing_effects_);
   });
   fencing_.forget_if([&](BrokerId id) { return image.find_broker(id) == nullptr; });
 }
