@@ -41,7 +41,10 @@ if(TARGET millrace)
     the_next_controller_fences_one_that_stands_still a_broker_comes_back_with_what_it_acknowledged what_was_acknowledged_outlives_its_leaders
     groups_move_with_their_partitions all_stop_and_start_again a_node_that_waits_for_a_quorum_stops_when_told
     brokers_that_only_know_where_to_ask_first)
-  foreach(suite hostile damage compaction faulty cases administration lag quorum cluster)
+  set(e2e_failover a_replica_whose_log_cannot_be_opened_is_not_led of_two_directories_one_fails
+    kills_are_noticed_before_the_session_is_over who_falls_silent_loses_its_leaderships_after_its_session
+    thousands_of_partitions_change_their_leader)
+  foreach(suite hostile damage compaction faulty cases administration lag quorum cluster failover)
     add_test(NAME e2e_${suite} COMMAND Python3::Interpreter ${CMAKE_SOURCE_DIR}/tests/e2e/${suite}_test.py ${e2e_${suite}})
     set_tests_properties(e2e_${suite} PROPERTIES ENVIRONMENT MILLRACE=$<TARGET_FILE:millrace> TIMEOUT 240)
   endforeach()

@@ -63,6 +63,21 @@ int64_t quorum_end(F f) {
   return end;
 }
 
+// Of each follower how far it is behind in the partition led here in which it is furthest behind.
+void per_follower(F f, S out) {
+  std::map<BrokerId, int64_t> lags;
+  for (auto const& partition : f.node.partitions) {
+    if (partition->status() != runtime::PartitionStatus::leader) continue;
+    auto const marks = partition->marks();
+    for (auto const& follower : partition->followers()) {
+      auto const has = std::max(follower.end_offset, marks.log_start);  // of who was not heard of yet: nothing
+      auto& lag = lags[follower.id];
+      lag = std::max(lag, marks.end.offset - has);
+    }
+  }
+  for (auto const& [id, lag] : lags) out.add(lag, {{"replica", fmt::format_int(id.value).c_str()}});
+}
+
 template <class Value>
 void per_quorum_replica(F f, S out, Value&& value) {
   if (!f.is_active_controller) return;
@@ -189,6 +204,17 @@ constexpr Metric kMetrics[] = {
      "kafka.server:type=ReplicaManager,name=IsrShrinksPerSec", [](F f, S out) { out.add(f.node.changes.isr_shrinks); }},
     {"isr_expands_total", kCounter, "", "Replicas that caught up again, of partitions led here.",
      "kafka.server:type=ReplicaManager,name=IsrExpandsPerSec", [](F f, S out) { out.add(f.node.changes.isr_expands); }},
+    {"replica_lag_records", kGauge, "replica",
+     "By how many records a follower is behind, in the partition led here in which it is furthest behind.",
+     "kafka.server:type=ReplicaFetcherManager,name=MaxLag,clientId=Replica; "
+     "kafka.server:type=FetcherLagMetrics,name=ConsumerLag,clientId=*,topic=*,partition=*",
+     [](F f, S out) { per_follower(f, out); }},
+    {"partition_takeovers_total", kCounter, "", "Partitions that this node began to lead.", "",
+     [](F f, S out) { out.add(f.node.takeovers); }},
+    {"partition_takeover_seconds_total", kCounter, "",
+     "Time from the metadata that named this node the leader of a partition until it served, summed over those.",
+     "kafka.controller:type=ControllerStats,name=LeaderElectionRateAndTimeMs",
+     [](F f, S out) { out.add(f.node.takeover_seconds); }},
     {"partition_elections_total", kCounter, "", "Partitions of the cluster that got another leader, as this node learnt.",
      "kafka.controller:type=ControllerStats,name=LeaderElectionRateAndTimeMs",
      [](F f, S out) { out.add(f.node.changes.leaders); }},

@@ -37,7 +37,7 @@ Broker::Broker(env::Env& env, NodeConfig config, runtime::RunLists& run_lists, r
           env, run_lists, partitions, config_.node_id,
           runtime::CoordinatorOptions{config_.groups, config_.offsets_commit_timeout})),
       services_{env,        config_,          RoutingTable::product(), run_lists, partitions,
-                controller, *fetch_sessions_, *groups_, quotas_} {
+                controller, *fetch_sessions_, *groups_, quotas_,          recently_fenced_} {
   for (size_t i = 0; i <= env.reactor_count(); ++i) {
     auto& reactor = i < env.reactor_count() ? env.reactor(i) : env.control_reactor();
     threads_.push_back(std::make_unique<ThreadState>(reactor, run_lists.of(reactor), first_image));
@@ -46,7 +46,10 @@ Broker::Broker(env::Env& env, NodeConfig config, runtime::RunLists& run_lists, r
 
 Broker::~Broker() = default;
 
-void Broker::on_publication(metadata::Publication const& publication) { groups_->on_publication(publication); }
+void Broker::on_publication(metadata::Publication const& publication) {
+  recently_fenced_.on_publication(publication, services_.env.control_reactor().now());
+  groups_->on_publication(publication);
+}
 
 void Broker::stop_groups() { groups_->resign_all(); }
 

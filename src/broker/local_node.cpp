@@ -371,6 +371,9 @@ void LocalNode::figures(runtime::FiguresRequest const& request, Callback<void(Fi
   out.partitions = partitions_->all();
   out.quorum = controller_->describe_quorum();
   out.changes = changes_;
+  auto const& takeovers = partitions_->replication().takeovers();
+  out.takeovers = takeovers.count.load(std::memory_order_relaxed);
+  out.takeover_seconds = static_cast<double>(takeovers.sum_ns.load(std::memory_order_relaxed)) / 1e9;
   broker_->services().groups.figures(
       request, env_.control_reactor(),
       [out = std::move(out), done = std::move(done)](runtime::CoordinatorFigures groups) mutable {

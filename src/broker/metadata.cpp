@@ -1,6 +1,7 @@
 // Metadata: brokers as the client's listener reaches them, topics by name or id, and topics made on first mention.
 #include "cluster_view.h"
 #include "handlers.h"
+#include "millrace/broker/recently_fenced.h"
 #include "millrace/metadata/topic_name.h"
 #include "millrace/protocol/api/metadata.h"
 #include "millrace/runtime/controller_client.h"
@@ -61,7 +62,10 @@ class Answer {
 
   void send() {
     Response response;
-    auto const nodes = reachable_nodes(context_, false);
+    auto nodes = reachable_nodes(context_, true);
+    auto const& recently_fenced = context_.services().recently_fenced;
+    auto const now = context_.thread().reactor.now();
+    std::erase_if(nodes, [&](Node const& node) { return node.is_fenced && !recently_fenced.is_named(node.id, now); });
     ArrayBuilder<Response::MetadataResponseBroker> brokers(context_.arena(), nodes.size());
     for (auto const& node : nodes) brokers.add({node.id.value, node.host, node.port, node.rack});
     response.brokers = brokers.finish();

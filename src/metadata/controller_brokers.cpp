@@ -17,6 +17,15 @@ enum class Move {
 
 bool has(std::vector<BrokerId> const& list, BrokerId broker) { return std::find(list.begin(), list.end(), broker) != list.end(); }
 
+// Whether the broker has the replica no more: it lay in none of the directories that the broker comes back with, or
+// in none when it was last looked for.
+bool is_lost(PartitionImage const& p, BrokerId broker, std::vector<DirectoryId> const& directories) {
+  auto const directory = p.directory_of(broker);
+  if (directory == kDirectoryLost) return true;
+  if (directory == kDirectoryUnassigned || directory == kDirectoryMigrating || directories.empty()) return false;
+  return !std::binary_search(directories.begin(), directories.end(), directory);
+}
+
 bool is_touched(PartitionImage const& p, BrokerId broker, Move move) {
   switch (move) {
     case Move::leaves: return has(p.isr, broker);
@@ -26,22 +35,27 @@ bool is_touched(PartitionImage const& p, BrokerId broker, Move move) {
   return false;
 }
 
-// Each record alone leaves its partition in order: a decision of these may be cut anywhere.
-void move_partitions(Image const& tip, ControllerConfig const& config, BrokerId broker, Move move, RecordList& out) {
+// Each record alone leaves its partition in order: a decision of these may be cut anywhere. `directories`, sorted, are
+// those of a new registration.
+void move_partitions(Image const& tip, ControllerConfig const& config, BrokerId broker, Move whole, RecordList& out,
+                     std::vector<DirectoryId> const* directories = nullptr) {
+  bool const has_elr = tip.feature_level(kElrFeature) > 0;
   auto const change_topic = [&](TopicImage const& topic) {
     std::optional<TopicRules> rules;
     topic.partitions.for_each([&](int32_t index, PartitionImagePtr const& partition) {
+      bool const is_gone = has_elr && directories != nullptr && is_lost(*partition, broker, *directories);
+      auto const move = is_gone ? Move::lost_unsynced : whole;
       if (!is_touched(*partition, broker, move)) return;
       if (!rules) rules = topic_rules(tip, config, topic);
       std::function<bool(BrokerId)> const is_acceptable = [&](BrokerId candidate) {
         if (candidate != broker) return may_lead(tip, *partition, candidate);
-        return move == Move::comes && tip.find_broker(broker)->has_online_directory(partition->directory_of(broker));
+        return whole == Move::comes && tip.find_broker(broker)->has_online_directory(partition->directory_of(broker));
       };
       PartitionChange change{.topic_id = topic.id,
                              .index = index,
                              .partition = *partition,
                              .min_isr = rules->min_isr,
-                             .elr_enabled = tip.feature_level(kElrFeature) > 0,
+                             .elr_enabled = has_elr,
                              .election = rules->allows_unclean ? Election::unclean : Election::online,
                              .may_lead = is_acceptable,
                              .hooks = *config.hooks};
@@ -50,7 +64,7 @@ void move_partitions(Image const& tip, ControllerConfig const& config, BrokerId 
       add_partition_change(out, change, tip.metadata_version());
     });
   };
-  if (move == Move::comes) {
+  if (whole == Move::comes) {
     tip.leaderless_counts.for_each([&](TopicId const& id, int32_t) { change_topic(*tip.find_topic(id)); });
   } else {
     for_each_topic_on(tip, broker, [&](TopicImage const& topic) {
@@ -225,7 +239,8 @@ Decision Controller::decide(Image const& tip, RegisterBroker const& request, Mon
     bool const is_clean = existing == nullptr || request.previous_broker_epoch == existing->epoch;
     bool const is_unclean_move = !is_clean && tip.feature_level(kElrFeature) > 0;
     // The process before it goes first, then it is registered: cut between the two, it is not registered and asks again.
-    move_partitions(tip, config_, request.id, is_unclean_move ? Move::lost_unsynced : Move::leaves, decision.records);
+    move_partitions(tip, config_, request.id, is_unclean_move ? Move::lost_unsynced : Move::leaves, decision.records,
+                    &sorted_directories);
     broker.epoch = tip.offset.value + 1 + static_cast<int64_t>(decision.records.size());  // the offset of its record
     heartbeats_.erase(request.id);
   }
@@ -402,7 +417,9 @@ std::vector<fencing::Probe> Controller::take_probes() {
 
 void Controller::observe_brokers(Image const& image, Mono now) {
   image.brokers.for_each([&](BrokerId id, auto const& broker) {
-    fencing_.on_heard(id, broker->epoch, broker->is_fenced, now, fencing_effects_);
+    // That this node itself was fenced, as every node that was killed reads in its log, is no sign that its network is bad.
+    if (id == config_.node_id) return;
+    fencing_.on_seen(id, broker->epoch, broker->is_fenced, broker->is_in_controlled_shutdown, now, fencing_effects_);
   });
   fencing_.forget_if([&](BrokerId id) { return image.find_broker(id) == nullptr; });
 }

@@ -213,7 +213,10 @@ ErrorCode assign_directory(Image const& tip, ControllerConfig const& config, Bro
                         replica.directory);
     return ErrorCode::none;
   }
-  std::function<bool(BrokerId)> const is_acceptable = [&](BrokerId id) { return may_lead(tip, *partition, id); };
+  // It is in service there, wherever it was before.
+  std::function<bool(BrokerId)> const is_acceptable = [&](BrokerId id) {
+    return id == broker.id ? broker.is_active() : may_lead(tip, *partition, id);
+  };
   PartitionChange const change{.topic_id = topic->id,
                                .index = replica.partition,
                                .partition = *partition,

@@ -189,9 +189,15 @@ void Machine::count_votes(Mono now, Effects& out) {
   }
   // A candidate that has lost waits for the rest of its time; who only asked goes back to where it was.
   bool const is_lost = count(false) > ballots_.size() - majority;
-  if (is_lost && role_ == Role::prospective) {
+  if (!is_lost) return;
+  if (role_ == Role::prospective) {
     cancel_timer(TimerKind::election, out);
     lose_pre_vote(now, out);
+  } else if (is_hurried_) {
+    // The leader that is gone was missed by several at once, and their votes went to themselves. They ask anew, one
+    // before the other.
+    MR_PROBE(*hooks_, "raft.early_vote_split");
+    set_timer(TimerKind::election, now + random_between(kEarlyVoteRetryMin, kEarlyVoteRetryMax), out);
   }
 }
 

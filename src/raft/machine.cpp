@@ -179,7 +179,9 @@ void Machine::become_prospective(Mono now, Effects& out) {
 void Machine::become_candidate(Mono now, Effects& out) {
   MR_ASSERT(!is_observer());
   MR_ASSERT(role_ == Role::prospective || is_sole_voter());
+  bool const is_hurried = is_hurried_;
   leave_role(out);
+  is_hurried_ = is_hurried;
   role_ = Role::candidate;
   persist({election_.epoch + 1, kNoBroker, config_.self}, out);
   for (auto const& voter : voters().voters) ballots_.push_back({voter.key.id, {}});

@@ -173,8 +173,9 @@ void Machine::on(event::RequestFailed const& e, Mono now, Effects& out) {
   if (e.failure == event::Failure::unsupported_version && role_ == Role::prospective) {
     return become_candidate(now, out);  // there is a voter that knows no pre-vote
   }
-  if (role_ == Role::prospective && is_hurried_ && e.to == election_.leader && to.is_refusing) {
-    // It will not grant anything, so that one voter that still follows it decides.
+  bool const is_of_gone_leader = role_ == Role::prospective ? e.to == election_.leader : role_ == Role::candidate;
+  if (is_hurried_ && is_of_gone_leader && to.is_refusing) {
+    // It will not grant anything, so that the one voter that is left decides.
     for (auto& ballot : ballots_) {
       if (ballot.voter == e.to) ballot.is_granted = false;
     }

@@ -157,6 +157,7 @@ void ControllerDriver::start_broker() {
     auto const& error = metadata::error_of(answer);
     if (!error.ok()) return fail_start({ErrorKind::invalid, "start as a broker: the controller did not answer in time"});
     if (ready_) std::move(ready_)(broker_epoch_);
+    if (!offline_directories_.empty()) set_offline_directories(std::exchange(offline_directories_, {}));
   });
 }
 
@@ -177,7 +178,18 @@ void ControllerDriver::start_presence() {
 }
 
 void ControllerDriver::set_offline_directories(std::vector<DirectoryId> directories) {
-  if (presence_) presence_->set_offline_directories(std::move(directories));
+  if (presence_) return presence_->set_offline_directories(std::move(directories));
+  if (ready_ || !leading_) {  // it has not begun yet
+    offline_directories_ = std::move(directories);
+    return;
+  }
+  metadata::BrokerHeartbeat heartbeat;
+  heartbeat.id = options_.controller.node_id;
+  heartbeat.epoch = broker_epoch_;
+  heartbeat.metadata_offset = tip_.image().offset.value;
+  heartbeat.offline_directories = std::move(directories);
+  on_request(std::move(heartbeat), reactor_.now() + options_.broker_start_deadline, reactor_,
+             [](metadata::ControllerAnswer const&) {});
 }
 
 // ---- stop

@@ -46,7 +46,9 @@ void ControllerDriver::arm_session_check() {
 
 void ControllerDriver::watch_brokers() {
   auto const now = reactor_.now();
-  if (!append_in_batches(controller_.fence_stale_brokers(tip_.image(), now))) return;
+  auto const fenced = controller_.fence_stale_brokers(tip_.image(), now);
+  if (!fenced.empty()) env_.log().info("controller", "a broker was silent for its session: {} records fence it", fenced.size());
+  if (!append_in_batches(fenced)) return;
   if (now >= next_election_) {
     next_election_ = now + kElectionInterval;
     if (!append_in_batches(controller_.elect_missing_leaders(tip_.image(), metadata::kElectionsPerPassMax))) return;
@@ -70,6 +72,13 @@ void ControllerDriver::on_fencing_event(metadata::fencing::Event const& event) {
   bool const is_probe = std::holds_alternative<metadata::fencing::Probed>(event);
   if (is_closed_ || (!leading_ && !is_probe)) return;
   auto const records = controller_.on_fencing_event(tip_.image(), event, reactor_.now());
+  if (auto const* ended = std::get_if<metadata::fencing::HeartbeatConnectionEnded>(&event)) {
+    env_.log().info("controller", "broker {} ended the connection of its heartbeats{}", ended->broker,
+                    ended->in_controlled_shutdown ? ", shutting down" : "");
+  } else if (leading_ && !records.empty()) {
+    env_.log().info("controller", "broker {} is gone, its listener refuses: {} records fence it",
+                    std::get<metadata::fencing::Probed>(event).broker, records.size());
+  }
   append_in_batches(records);  // none while another node leads
   run_probes();
 }

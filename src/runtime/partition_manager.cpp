@@ -4,6 +4,7 @@
 #include <mutex>
 
 #include "millrace/base/assert.h"
+#include "millrace/metadata/features.h"
 
 namespace millrace::runtime {
 
@@ -15,6 +16,7 @@ PartitionManager::PartitionManager(env::Env& env, RunLists& run_lists, std::vect
       topic_defaults_(options_.topic_defaults),
       cleaner_(env, run_lists, [this] { return all(); }, options_.cleaner),
       replication_(env, run_lists, options_.node_id, options_.replication),
+      assignments_(env, options_.node_id, replication_.broker_epoch()),
       random_(env.random("partition manager")) {}
 
 PartitionManager::~PartitionManager() {
@@ -106,9 +108,14 @@ void PartitionManager::on_publication(metadata::Publication const& publication) 
       TopicIdPartition const key{id, index};
       auto const driver = find(key);
       bool const is_here = partition->has_replica(options_.node_id);
-      if (driver == nullptr && is_here) add(key, topic_image->name, *partition, image);
-      else if (driver != nullptr && is_here) tell_role(driver, *partition, image);
-      else if (driver != nullptr) remove(key);
+      if (driver == nullptr && is_here) {
+        add(key, topic_image->name, *partition, image);
+      } else if (driver != nullptr && is_here) {
+        tell_role(driver, *partition, image);
+        if (driver->status() != PartitionStatus::opening) compare_directory(key, image);
+      } else if (driver != nullptr) {
+        remove(key);
+      }
     }
   }
   replication_.on_brokers(publication);
@@ -168,6 +175,14 @@ void PartitionManager::tell_role(std::shared_ptr<PartitionDriver> const& driver,
   else replication_.follow(driver, placed_.at(driver->identity().id), partition, image);
 }
 
+// The controller must not have a replica led that cannot be served.
+void PartitionManager::compare_directory(TopicIdPartition const& id, metadata::Image const& image) {
+  auto const* partition = image.find_partition(id.topic_id, id.partition);
+  if (partition == nullptr || image.metadata_version() < metadata::kMetadataVersion37Iv2) return;
+  auto const actual = lost_.contains(id) ? metadata::kDirectoryLost : placed_.at(id)->directory_id();
+  assignments_.compare(id, actual, partition->directory_of(options_.node_id));
+}
+
 void PartitionManager::remove(TopicIdPartition const& id) {
   std::shared_ptr<PartitionDriver> driver;
   {
@@ -178,6 +193,8 @@ void PartitionManager::remove(TopicIdPartition const& id) {
     table_.erase(found);
   }
   replication_.forget(id);
+  assignments_.forget(id);
+  lost_.erase(id);
   auto* directory = placed_[id];
   placed_.erase(id);
   --partition_counts_[directory];
@@ -276,11 +293,15 @@ void PartitionManager::open_next() {
 void PartitionManager::on_opened(Opening opening, Result<std::shared_ptr<storage::PartitionLog>> log) {
   auto& driver = *opening.driver;
   auto const& name = driver.identity().name;
+  bool const is_here = placed_.contains(driver.identity().id);  // not removed meanwhile
   if (!log.ok()) {
     env_.log().error("partitions", "open {}-{} in {}: {}", name.topic, name.partition, opening.directory->path(),
                      log.error().message);
     with_unrecovered_.insert(opening.directory);
-    return driver.fail(log.error().message, run_lists_.control());
+    driver.fail(log.error().message, run_lists_.control());
+    if (is_here && !opening.directory->is_offline()) lost_.insert(driver.identity().id);
+    if (is_here) compare_directory(driver.identity().id, *image_);
+    return;
   }
   auto const& report = (*log)->recovery();
   if (report.cut_bytes > 0) {
@@ -288,10 +309,12 @@ void PartitionManager::on_opened(Opening opening, Result<std::shared_ptr<storage
                     report.first_cut_offset.value_or(Offset(-1)));
   }
   driver.open(std::move(*log), run_lists_.control());
+  if (is_here) compare_directory(driver.identity().id, *image_);
 }
 
 void PartitionManager::set_broker_epoch(int64_t epoch) {
   replication_.set_broker_epoch(epoch);
+  assignments_.registered();
   if (!std::exchange(is_registered_, true)) maybe_recovered();
 }
 
@@ -428,6 +451,7 @@ void PartitionManager::stop(int64_t broker_epoch, Callback<void(Status)> done) {
   is_stopping_ = true;
   cleaner_.stop();
   replication_.stop();
+  assignments_.stop();
   std::set<PartitionDriver const*> unopened;
   bool const was_clean = std::ranges::all_of(directories_, [](auto const* directory) {
     auto const stop = directory->previous_stop();

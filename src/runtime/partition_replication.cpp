@@ -43,7 +43,8 @@ void PartitionReplication::lead(std::shared_ptr<PartitionDriver> const& driver, 
   event.in_sync_replicas = partition.isr;
   event.lag_max = options_.lag_max;
   event.brokers = facts_of(partition.replicas, image);
-  driver->lead(std::move(event), run_lists_.control());
+  auto const told = run_lists_.control().reactor().now();
+  driver->lead(std::move(event), run_lists_.control(), [times = takeovers_, told](Mono now) { times->add(now - told); });
   if (partition.replicas.size() < 2) {
     leading_.erase(id);
     return;

@@ -71,10 +71,10 @@ void PartitionDriver::open(std::shared_ptr<storage::PartitionLog> log, RunList& 
       here);
 }
 
-void PartitionDriver::lead(replication::BecomeLeader event, RunList& here) {
+void PartitionDriver::lead(replication::BecomeLeader event, RunList& here, Callback<void(Mono now)> takes_over) {
   post(
-      [this, event = std::move(event)]() mutable {
-        with_log([this, event = std::move(event)]() mutable {
+      [this, event = std::move(event), takes_over = std::move(takes_over)]() mutable {
+        with_log([this, event = std::move(event), takes_over = std::move(takes_over)]() mutable {
           if (status() == PartitionStatus::offline || status() == PartitionStatus::deleted) return;
           event.log_start_offset = log_->log_start();
           event.end_offset = end_.offset;
@@ -89,7 +89,9 @@ void PartitionDriver::lead(replication::BecomeLeader event, RunList& here) {
           is_marks_dirty_ = true;
           apply_effects();
           publish_marks();
+          bool const is_new = status() != PartitionStatus::leader;
           set_status(PartitionStatus::leader);
+          if (is_new && takes_over) std::move(takes_over)(now());
           release_follower();
           maybe_sync();
         });

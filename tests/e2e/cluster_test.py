@@ -23,8 +23,9 @@ from wire import Connection
 CLUSTER_ID = "4L6g3nShT-eMCtK--X86sw"
 OFFSET_COMMIT, OFFSET_FETCH, FIND_COORDINATOR, DESCRIBE_QUORUM = 8, 9, 10, 55
 # UNKNOWN_TOPIC_OR_PARTITION, LEADER_NOT_AVAILABLE, NOT_LEADER_OR_FOLLOWER, REQUEST_TIMED_OUT, REPLICA_NOT_AVAILABLE,
-# COORDINATOR_LOAD_IN_PROGRESS, COORDINATOR_NOT_AVAILABLE, NOT_COORDINATOR, NOT_ENOUGH_REPLICAS (and after the append)
-NOT_YET = {3, 5, 6, 7, 9, 14, 15, 16, 19, 20}
+# COORDINATOR_LOAD_IN_PROGRESS, COORDINATOR_NOT_AVAILABLE, NOT_COORDINATOR, NOT_ENOUGH_REPLICAS (and after the append),
+# KAFKA_STORAGE_ERROR
+NOT_YET = {3, 5, 6, 7, 9, 14, 15, 16, 19, 20, 56}
 
 
 def until(seconds, what, question):
@@ -49,6 +50,7 @@ class Node:
         self.folder = cluster.directory / f"node-{number}"
         self.folder.mkdir()
         self.process = None
+        self.prefix, self.own = [], {}  # words before the command; settings that the others have not
 
     def settings(self):
         controllers = ",".join(f"{i}@127.0.0.1:{self.cluster.ports(i)[1]}" for i in self.cluster.voters)
@@ -62,10 +64,10 @@ class Node:
         return {"process.roles": self.roles, "node.id": self.id, **quorum,
                 "controller.listener.names": "CONTROLLER", "listeners": ",".join(listeners), "log.dirs": self.folder / "data",
                 "millrace.cluster.id": CLUSTER_ID, "millrace.admin.listener": f"127.0.0.1:{self.admin_port}",
-                "millrace.space.low.bytes": 1 << 20, **self.cluster.settings}
+                "millrace.space.low.bytes": 1 << 20, **self.cluster.settings, **self.own}
 
     def start(self):
-        command = [os.environ.get("MILLRACE", str(wire.ROOT / "build/release/millrace")), "serve"]
+        command = [*self.prefix, os.environ.get("MILLRACE", str(wire.ROOT / "build/release/millrace")), "serve"]
         command += [x for key, value in self.settings().items() for x in ("-o", f"{key}={value}")]
         with open(self.folder / "log", "ab") as log:
             self.process = subprocess.Popen(command, stdout=log, stderr=log)

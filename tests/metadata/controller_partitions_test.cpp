@@ -245,6 +245,73 @@ TEST(Partitions, FailedDirectoriesAreNotLedFrom) {
   EXPECT_EQ(code(2, story.broker_epoch(2), topic, 0), ErrorCode::not_leader_or_follower);
 }
 
+// A controller remembers whom it saw being fenced: the limit is the cluster's. Its own restart does not count.
+TEST(Partitions, EarlyFencingKnowsOfEarlierControllers) {
+  for (int const fenced_before : {1, 2}) {
+    Story story;
+    story.start_brokers(3);
+    story.create_on("t", {3, 1});
+    ControllerConfig config;
+    config.node_id = BrokerId{1};
+    Controller controller(config, [] { return Uuid{}; });  // follows the one of the story
+    auto const probed = [&](int id, fencing::ProbeResult result, Mono now) {
+      return controller.on_fencing_event(story.image(), fencing::Probed{BrokerId{id}, story.broker_epoch(id), result}, now);
+    };
+    Mono now{};
+    controller.observe_brokers(story.image(), now);
+    for (int id : {2, 3}) probed(id, fencing::ProbeResult::reached, now);
+    story.fence(fenced_before);
+    controller.observe_brokers(story.image(), now);
+    now = now + 1s;
+    controller.reset_sessions(story.image(), now);
+    controller.take_probes();
+    fencing::HeartbeatConnectionEnded const ended{BrokerId{3}, story.broker_epoch(3), false};
+    EXPECT_TRUE(controller.on_fencing_event(story.image(), ended, now).empty());
+    auto const is_tried = !controller.take_probes().empty();
+    probed(3, fencing::ProbeResult::refused, now);
+    auto const fences = !probed(3, fencing::ProbeResult::refused, now + 50ms).empty();
+    EXPECT_EQ(is_tried, fenced_before == 1);
+    EXPECT_EQ(fences, fenced_before == 1);
+  }
+}
+
+// A directory that is gone took acknowledged records along: what lies in another one now began empty.
+TEST(Partitions, WhoseDirectoryIsGoneIsNotEligible) {
+  Story story;
+  story.start_brokers(3);
+  auto const lose = [&](std::string const& topic) {
+    AssignReplicasToDirectories request{
+        BrokerId{3}, story.broker_epoch(3), {{kDirectoryLost, story.image().find_topic(topic)->id, 0}}};
+    EXPECT_EQ(story.ask<AssignReplicasToDirectoriesAnswer>(request).replicas.front().second, ErrorCode::none);
+  };
+  for (auto const* topic : {"kept", "lost"}) story.create_on(topic, {3, 1}, {{"min.insync.replicas", "2"}});
+  lose("lost");
+  EXPECT_EQ(story.partition("lost"), "leader=1 epoch=1/1 isr=[1] elr=[3] last=[]");
+  // The same directories, stopped in order: what was not to be found may have been made anew.
+  ASSERT_TRUE(story.register_broker(3, 30, story.broker_epoch(3)).error.ok());
+  EXPECT_EQ(story.partition("lost"), "leader=1 epoch=1/2 isr=[1] elr=[] last=[]");
+  EXPECT_EQ(story.partition("kept"), "leader=1 epoch=1/1 isr=[1] elr=[3] last=[]");
+  // Another one in place of its only directory.
+  ASSERT_TRUE(story.register_broker(3, 31, story.broker_epoch(3), 77).error.ok());
+  EXPECT_EQ(story.partition("kept"), "leader=1 epoch=1/2 isr=[1] elr=[] last=[]");
+}
+
+// What the broker says lies in a directory that serves may be led at once.
+TEST(Partitions, AReplicaThatIsFoundAgainLeads) {
+  Story story;
+  story.start_brokers(2);
+  story.create_on("t", {2});
+  auto const directory = story.image().find_partition("t", 0)->directory_of(BrokerId{2});
+  auto const assign = [&](DirectoryId to) {
+    AssignReplicasToDirectories request{BrokerId{2}, story.broker_epoch(2), {{to, story.image().find_topic("t")->id, 0}}};
+    EXPECT_EQ(story.ask<AssignReplicasToDirectoriesAnswer>(request).replicas.front().second, ErrorCode::none);
+  };
+  assign(kDirectoryLost);
+  EXPECT_EQ(story.partition("t"), "leader=-1 epoch=1/1 isr=[] elr=[2] last=[2]");
+  assign(directory);
+  EXPECT_EQ(story.partition("t"), "leader=2 epoch=2/2 isr=[2] elr=[] last=[]");
+}
+
 TEST(Partitions, LeadersAreElectedOnDemandAndGivenBack) {
   Story story;
   story.start_brokers(2);

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "millrace/broker/context.h"
+#include "millrace/broker/recently_fenced.h"
 #include "millrace/broker/routing.h"
 #include "millrace/net/handler.h"
 
@@ -46,6 +47,7 @@ class Broker final : public net::Handler {
   NodeConfig const config_;
   std::unique_ptr<FetchSessions> fetch_sessions_;
   ClientQuotas quotas_;
+  RecentlyFenced recently_fenced_;
   std::unique_ptr<runtime::GroupCoordinators> groups_;
   Services services_;
   std::vector<std::unique_ptr<ThreadState>> threads_;

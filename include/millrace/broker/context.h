@@ -40,6 +40,7 @@ class RunLists;
 namespace millrace::broker {
 
 class FetchSessions;
+class RecentlyFenced;
 class RoutingTable;
 
 using ImagePtr = std::shared_ptr<metadata::Image const>;
@@ -111,6 +112,7 @@ struct Services {
   FetchSessions& fetch_sessions;
   runtime::GroupCoordinators& groups;
   ClientQuotas& quotas;
+  RecentlyFenced const& recently_fenced;
   Logger& log() const { return env.log(); }
 };
 

@@ -96,6 +96,8 @@ class LocalNode {
     runtime::CoordinatorFigures groups;
     runtime::QuorumDescription quorum;
     metadata::PartitionChanges changes;
+    int64_t takeovers = 0;        // partitions that began to be led here
+    double takeover_seconds = 0;  // that it took, in sum
   };
   void figures(runtime::FiguresRequest const& request, Callback<void(Figures)> done);
   // Any thread, while the node lives: this node's replica, if it has one.

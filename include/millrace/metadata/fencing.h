@@ -1,11 +1,13 @@
 // Which brokers are taken to be alive. A broker is heard of by its heartbeats; who is silent for a session is fenced.
 // Fenced sooner is only who is proved to be gone: the peer ended the connection of its heartbeats, not while shutting
 // down in order; this controller had reached the broker's listener under the same registration; and the listener
-// refuses twice, a moment apart. One broker a session at most, so that no fault of this node's own network can fence
-// many. A wrong guess costs availability until the broker's next heartbeat, never data.
+// refuses twice, a moment apart. While it does not refuse it is tried again, until the broker is heard of or its session
+// is over. One broker a session at most, so that no fault of this node's own network can fence many. A wrong guess costs
+// availability until the broker's next heartbeat, never data.
 //
 // A controller that takes over for one that is gone has no connection that could end: there the end of the leader's
-// part in the quorum counts as it. So controllers that do not lead reach for brokers too.
+// part in the quorum counts as it. So controllers that do not lead reach for brokers too, and remember whom they saw
+// being fenced: the limit of one a session is the cluster's, not one controller's.
 //
 // A machine: event, now → effects. Soft: a new controller begins with every broker just heard of.
 #pragma once
@@ -61,6 +63,8 @@ class Fencing {
 
   // Registered, or heard of under `epoch`. A broker that is not fenced is reached for once a registration.
   void on_heard(BrokerId broker, int64_t epoch, bool is_fenced, Mono now, fencing::Effects& out);
+  // While another controller leads, or did until now: what its decisions say. Counts as heard.
+  void on_seen(BrokerId broker, int64_t epoch, bool is_fenced, bool in_controlled_shutdown, Mono now, fencing::Effects& out);
   void on_event(fencing::Event const& event, Mono now, fencing::Effects& out);
   void forget(BrokerId broker) { brokers_.erase(broker); }
   template <class F>
@@ -76,10 +80,13 @@ class Fencing {
   enum class Stage : uint8_t { calm, first_probe, second_probe };
   struct Broker {
     int64_t epoch{};
-    Mono heard;
+    Mono heard{};
+    bool is_fenced = true;
     bool is_asked = false;    // a probe to reach it is out
     bool is_reached = false;  // its listener has answered in this registration
     Stage stage = Stage::calm;
+    // When it was fenced early, or by another controller, perhaps early. Outlives its registration.
+    std::optional<Mono> taken_for_dead{};
   };
 
   void on(fencing::HeartbeatConnectionEnded const& event, Mono now, fencing::Effects& out);
@@ -89,7 +96,6 @@ class Fencing {
   Duration session_;
   [[maybe_unused]] Hooks* hooks_;
   std::map<BrokerId, Broker> brokers_;
-  std::optional<std::pair<BrokerId, Mono>> fenced_early_;  // the last one
 };
 
 }  // namespace millrace::metadata

@@ -422,7 +422,7 @@ class Machine {
 
   // Prospective, candidate.
   std::vector<Ballot> ballots_;
-  // Follower.
+  // Follower; of is_hurried_, prospective and candidate, too.
   bool has_fetched_ = false;  // from this leader in this epoch, and not lost it since
   bool is_hurried_ = false;   // the leader's connection was ended by it
   bool has_asked_early_ = false;  // and a pre-vote was not won: again only while its address refuses

@@ -195,6 +195,7 @@ class ControllerDriver final : public ControllerClient, private RaftEvents {
   bool is_closed_ = false;
   bool is_session_check_armed_ = false;
   Mono next_election_, next_balance_;
+  std::vector<DirectoryId> offline_directories_;  // of a node alone that does not serve yet
   BrokerId leader_before_ = kNoBroker;  // of the quorum, the last one that was another node
   // Who calls back late finds it gone.
   std::shared_ptr<bool const> const alive_ = std::make_shared<bool const>(true);

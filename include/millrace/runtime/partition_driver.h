@@ -203,7 +203,8 @@ class PartitionDriver final : public Driver {
   void brokers_changed(std::vector<replication::BrokerFact> brokers, RunList& here);
   void isr_answered(replication::IsrAnswered answer, RunList& here);
   void open(std::shared_ptr<storage::PartitionLog> log, RunList& here);
-  void lead(replication::BecomeLeader event, RunList& here);      // offsets are filled in here
+  // Offsets are filled in here. `takes_over` is told when it leads that has not led; where the driver runs.
+  void lead(replication::BecomeLeader event, RunList& here, Callback<void(Mono now)> takes_over = {});
   void follow(replication::BecomeFollower event, RunList& here);  // likewise
   void set_config(TopicConfigPtr config, RunList& here);
   void fail(std::string reason, RunList& here);                   // the directory is offline

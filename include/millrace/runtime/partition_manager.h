@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "millrace/metadata/delta.h"
+#include "millrace/runtime/directory_assignments.h"
 #include "millrace/runtime/log_cleaner.h"
 #include "millrace/runtime/partition_driver.h"
 #include "millrace/runtime/partition_replication.h"
@@ -51,8 +52,11 @@ class PartitionManager {
   // Lists what the directories hold; then `ready` runs and publications may come.
   void start(Callback<void(Status)> ready);
   void on_publication(metadata::Publication const& publication);
-  // Whom leaders ask for other in-sync sets. Before start(); it outlives this.
-  void set_controller(ControllerClient* controller) { replication_.set_controller(controller); }
+  // Whom leaders ask for other in-sync sets, and who is told where replicas lie. Before start(); it outlives this.
+  void set_controller(ControllerClient* controller) {
+    replication_.set_controller(controller);
+    assignments_.set_controller(controller);
+  }
   PartitionReplication const& replication() const { return replication_; }
   // This node has joined, as a broker with its registration: its replicas may fetch from others under that epoch.
   void set_broker_epoch(int64_t epoch);
@@ -92,6 +96,7 @@ class PartitionManager {
   void maybe_recovered();
   bool may_leave_mark(storage::LogDirectory const& directory) const;
   void on_opened(Opening opening, Result<std::shared_ptr<storage::PartitionLog>> log);
+  void compare_directory(TopicIdPartition const& id, metadata::Image const& image);
   void reconfigure_all();
   bool update_topic_defaults(metadata::Publication const& publication);  // false: they are as before
   void apply_cluster_configs();
@@ -129,11 +134,13 @@ class PartitionManager {
   size_t opening_in_flight_ = 0;
   std::vector<Task> when_all_open_;
   std::set<storage::LogDirectory const*> with_unrecovered_;  // a log of theirs could not be opened
+  std::set<TopicIdPartition> lost_;                  // could not be opened, though their directories are in service
   size_t job_count_ = 0;
   std::vector<Task> when_idle_;
   storage::RetentionClock retention_clock_;
   LogCleaner cleaner_;
   PartitionReplication replication_;
+  DirectoryAssignments assignments_;
   Random random_;
   bool is_first_publication_ = true;
   bool are_found_opened_ = false;                    // what the first publication claims of what was on disk

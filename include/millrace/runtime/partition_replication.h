@@ -19,6 +19,16 @@ struct ReplicationOptions {
   std::string inter_broker_listener;  // where other brokers are reached: inter.broker.listener.name
 };
 
+// How often partitions were taken over here, and how long that took from the metadata that said so. Any thread.
+struct TakeoverTimes {
+  std::atomic<int64_t> count{0};
+  std::atomic<int64_t> sum_ns{0};
+  void add(Duration took) {
+    count.fetch_add(1, std::memory_order_relaxed);
+    sum_ns.fetch_add(took.count(), std::memory_order_relaxed);
+  }
+};
+
 class PartitionReplication {
  public:
   PartitionReplication(env::Env& env, RunLists& run_lists, BrokerId self, ReplicationOptions options);
@@ -27,8 +37,10 @@ class PartitionReplication {
   // Whom leaders ask for other in-sync sets; without one they keep those that the image has.
   void set_controller(ControllerClient* controller) { isr_changes_.set_controller(controller); }
   IsrChanges const& isr_changes() const { return isr_changes_; }
+  TakeoverTimes const& takeovers() const { return *takeovers_; }
   // This node was registered under that epoch. Nothing is fetched before.
   void set_broker_epoch(int64_t epoch);
+  std::atomic<int64_t> const& broker_epoch() const { return broker_epoch_; }  // -1: not registered
 
   void lead(std::shared_ptr<PartitionDriver> const& driver, metadata::PartitionImage const& partition,
             metadata::Image const& image);
@@ -58,6 +70,7 @@ class PartitionReplication {
   ReplicationOptions const options_;
   std::atomic<int64_t> broker_epoch_{-1};
   IsrChanges isr_changes_;
+  std::shared_ptr<TakeoverTimes> const takeovers_ = std::make_shared<TakeoverTimes>();  // drivers add to it late
   std::map<FetcherKey, std::shared_ptr<ReplicaFetcher>> fetchers_;
   std::map<TopicIdPartition, FetcherKey> followed_;
   std::map<TopicIdPartition, Leading> leading_;  // with other replicas

@@ -83,9 +83,9 @@ timer election in 1535 ms
 leader -1 of epoch 6
 to 2: vote for 1 epoch 6 last 3@5 (once written)
 to 3: vote for 1 epoch 6 last 3@5 (once written)
-= candidate epoch 6 leader -1 voted 1 unwritten 2 log 0 5:0 end 3 mark 3 t0 t3 peer2*! peer3*
+= candidate epoch 6 leader -1 voted 1 unwritten 2 log 0 5:0 end 3 mark 3 t0 t3 peer2*! peer3* hurried
 > persisted
-= candidate epoch 6 leader -1 voted 1 log 0 5:0 end 3 mark 3 t0 t3 peer2*! peer3* +1
+= candidate epoch 6 leader -1 voted 1 log 0 5:0 end 3 mark 3 t0 t3 peer2*! peer3* +1 hurried
 > voted from=3 epoch=6 granted
 no timer election
 persist epoch 6 leader 1 voted -

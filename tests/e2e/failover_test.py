@@ -1,0 +1,218 @@
+#!/usr/bin/env python3
+"""Proves that leaderships leave who cannot serve them, with three real processes: a replica whose log cannot be made or
+opened, a log directory that fails for good while the other goes on (DF-07), a process that is killed, one that holds
+thousands of partitions, the node that is both the active controller and a leader, and one that is stopped. Needs Python, the binary in $MILLRACE,
+and a C compiler for what is preloaded.
+
+    failover_test.py [TEST...]
+"""
+import os
+import signal
+import struct
+import time
+import urllib.request
+
+import wire
+from cluster_test import FAST, Cluster, until
+from faulty_test import WORK, preload
+
+
+def create_on(node, topic, assignment, **configs):
+    """{partition: replicas}, the first of which leads."""
+    body = wire.array([wire.text(topic) + struct.pack(">ih", -1, -1) + wire.array(
+        [struct.pack(">i", p) + wire.array([struct.pack(">i", r) for r in replicas]) for p, replicas in assignment.items()]) +
+        wire.array([wire.text(key.replace("_", ".")) + wire.text(str(value)) for key, value in configs.items()])])
+    with node.connect(60) as connection:
+        answer = connection.call(wire.CREATE_TOPICS, 3, body + struct.pack(">ib", 60000, 0))
+        answer.take(">i")
+        assert [row[1] for row in answer.array(lambda: (answer.text(), answer.take(">h"), answer.text()))] == [0]
+
+
+def metric(node, name):
+    """The value of a metric with its labels, as /metrics has it; 0 when it is not there."""
+    with urllib.request.urlopen(f"http://127.0.0.1:{node.admin_port}/metrics", timeout=10) as answer:
+        for line in answer.read().decode().splitlines():
+            if line.startswith(name + " "):
+                return float(line.rsplit(" ", 1)[1])
+    return 0
+
+
+def is_led_by(cluster, topic, wanted):
+    """{partition: id of the leader, -1 for none}, as every live node tells."""
+    def ask():
+        for node in cluster.live():
+            with node.connect() as connection:
+                found = {p: leader for p, (_, leader) in connection.metadata([topic])[topic][1].items()}
+                if found != wanted:
+                    return None
+        return True
+    return ask
+
+
+def a_replica_whose_log_cannot_be_opened_is_not_led():
+    with Cluster(controllers=3) as cluster:
+        first, second = cluster.nodes[:2]
+        # Somebody's file has the name of the directory that the log is to have.
+        (first.folder / "data" / "made-0").write_text("in the way")
+        create_on(second, "made", {0: [1, 2, 3], 1: [1, 2, 3]}, min_insync_replicas=2)
+        until(10, "who cannot make the log does not lead", is_led_by(cluster, "made", {0: 2, 1: 1}))
+        assert cluster.produce("made", 0, b"elsewhere") == 0
+        assert cluster.produce("made", 1, b"here") == 0
+        # A log that has lost what was known to be on the disk: nobody may take it for a shorter one.
+        create_on(second, "opened", {0: [1, 2, 3]}, min_insync_replicas=2)
+        cluster.produce("opened", 0, b"before")
+        cluster.in_sync("opened", 3)
+        assert first.stop() == 0
+        for path in (first.folder / "data" / "opened-0").glob("*.log"):
+            os.truncate(path, 0)
+        (first.folder / "data" / "made-0").unlink()
+        first.start()
+        cluster.settled()
+        # What could be made now is a replica again; the other is none, and its first replica is not given it back.
+        cluster.in_sync("made", 3)
+        cluster.produce("opened", 0, b"after")
+        with second.connect() as connection:
+            assert connection.in_sync("opened") == {0: 2}
+        # Everybody stops and starts: whoever is heard of first, it is not the one without the log.
+        for node in cluster.nodes:
+            node.kill()
+        for node in cluster.nodes:
+            node.start()
+        cluster.settled()
+        assert cluster.read("opened", 0) == [b"before", b"after"]
+
+
+def of_two_directories_one_fails():
+    switch = WORK / "cluster-switch"
+    switch.unlink(missing_ok=True)
+    cluster = Cluster(controllers=3)
+    first, second = cluster.nodes[:2]
+    good, bad = first.folder / "good", first.folder / "bad"
+    first.own = {"log.dirs": f"{good},{bad}", "metadata.log.dir": good}
+    first.prefix = preload(FAULTY_SWITCH=switch, FAULTY_UNDER=bad)
+    with cluster:
+        create_on(second, "t", {p: [1, 2, 3] for p in range(12)}, min_insync_replicas=2)
+        cluster.in_sync("t", 3)
+        for p in range(12):
+            cluster.produce("t", p, b"before")
+        lost = {int(path.name.rsplit("-", 1)[1]) for path in bad.glob("t-*")}
+        assert 0 < len(lost) < 12, lost
+        switch.touch()
+        began = time.monotonic()
+        for p in range(12):
+            cluster.produce("t", p, b"after")
+        took = time.monotonic() - began
+        until(5, "the others lead what was in it", is_led_by(cluster, "t", {p: 2 if p in lost else 1 for p in range(12)}))
+        assert first.process.poll() is None
+        assert metric(second, "millrace_partition_takeovers_total") >= len(lost)
+        assert 0 < metric(second, "millrace_partition_takeover_seconds_total") < 10
+        for p in range(12):
+            cluster.produce("t", p, b"later")
+            assert cluster.read("t", p) == [b"before", b"after", b"later"], p
+        # Without it, until there is a new disk: its replicas begin anew in the other one.
+        assert first.stop() == 0
+        first.own, first.prefix = {"log.dirs": good}, []
+        first.start()
+        cluster.settled()
+        cluster.in_sync("t", 3)
+        assert {int(path.name.rsplit("-", 1)[1]) for path in good.glob("t-*")} == set(range(12))
+        for p in range(12):
+            assert cluster.read("t", p) == [b"before", b"after", b"later"], p
+        print(f"  {len(lost)} of 12 partitions were in the directory that failed; 12 records after it in {took:.2f} s")
+
+
+def kills_are_noticed_before_the_session_is_over():
+    """Default timeouts. What is measured here has room for a busy machine, but none for a session of nine seconds, nor for
+    the time of an election that nobody hurries."""
+    with Cluster(controllers=3) as cluster:
+        gaps = []
+        for what in ("a leader", "the active controller", "both"):
+            controller = cluster.active_controller()
+            others = [node for node in cluster.nodes if node is not controller]
+            leader = controller if what == "both" else others[0]
+            victim = others[0] if what == "a leader" else controller
+            topic = what.replace(" ", "-")
+            create_on(others[1], topic, {p: [leader.id] + [n.id for n in cluster.nodes if n is not leader] for p in range(3)},
+                      min_insync_replicas=2)
+            cluster.in_sync(topic, 3)
+            cluster.produce(topic, 0, b"before")
+            victim.kill()
+            began = time.monotonic()
+            cluster.produce(topic, 0, b"after")
+            gaps.append((what, time.monotonic() - began))
+            if leader is victim:
+                assert victim.id not in {node.id for node in cluster.leaders(topic).values()}
+            victim.start()
+            cluster.settled()
+            cluster.in_sync(topic, 3)
+            time.sleep(10)  # one early fencing a session
+        print("  " + ", ".join(f"{what}: {gap * 1000:.0f} ms" for what, gap in gaps))
+        assert all(gap < 5 for _, gap in gaps), gaps
+
+
+def who_falls_silent_loses_its_leaderships_after_its_session():
+    """A stopped process keeps its connections and its listener: only time tells. Nothing else changes the metadata meanwhile."""
+    with Cluster(controllers=3, **FAST) as cluster:
+        waits = []
+        for what in ("a leader", "both"):
+            controller = cluster.active_controller()
+            others = [node for node in cluster.nodes if node is not controller]
+            victim = others[0] if what == "a leader" else controller
+            topic = what.replace(" ", "-")
+            create_on(others[1], topic, {0: [victim.id] + [n.id for n in cluster.nodes if n is not victim]}, min_insync_replicas=2)
+            cluster.in_sync(topic, 3)
+            cluster.produce(topic, 0, b"before")
+            victim.process.send_signal(signal.SIGSTOP)
+            began = time.monotonic()
+            asked = others[1]
+            until(20, f"{what} that was stopped leads nothing",
+                  lambda: asked.connect().metadata([topic])[topic][1][0][1] not in (victim.id, -1))
+            waits.append(time.monotonic() - began)
+            leader = cluster.node(asked.connect().metadata([topic])[topic][1][0][1])
+            lag = f'millrace_replica_lag_records{{replica="{victim.id}"}}'
+            until(10, "the next leader has taken up", lambda: leader.connect().produce(topic, {0: wire.batch([b"meanwhile"])})[0][0] == 0)
+            assert metric(leader, lag) >= 1
+            victim.process.send_signal(signal.SIGCONT)
+            cluster.settled()
+            cluster.in_sync(topic, 3)
+            cluster.produce(topic, 0, b"after")
+            assert cluster.read(topic, 0) == [b"before", b"meanwhile", b"after"]
+            until(10, "who was stopped has caught up", lambda: metric(leader, lag) == 0)
+        print("  sessions of 2 s, elections of the quorum not counted: " + ", ".join(f"{wait:.1f} s" for wait in waits))
+
+
+def acknowledge_each(node, topic, partitions, seconds):
+    """Produces a record to each of them at that node until all that it leads have one. Others' are left out."""
+    end = time.monotonic() + seconds
+    left = set(partitions)
+    with node.connect(60) as connection:
+        while left:
+            assert time.monotonic() < end, f"{len(left)} of {len(partitions)} without an acknowledgement"
+            part = sorted(left)[:500]
+            found = connection.produce(topic, {p: wire.batch([b"x"]) for p in part})
+            left -= {p for p in part if found[p][0] == 0}
+            leaders = {p: leader for p, (_, leader) in connection.metadata([topic])[topic][1].items()}
+            left -= {p for p in left if leaders.get(p, -1) not in (node.id, -1) and node.cluster.node(leaders[p]).process}
+
+
+def thousands_of_partitions_change_their_leader():
+    count = 1000
+    with Cluster(controllers=3) as cluster:
+        controller = cluster.active_controller()
+        victim, other = (node for node in cluster.nodes if node is not controller)
+        create_on(controller, "many", {p: [victim.id, controller.id, other.id] for p in range(count // 2)} |
+                  {p: [victim.id, other.id, controller.id] for p in range(count // 2, count)}, min_insync_replicas=2)
+        acknowledge_each(victim, "many", range(count), 60)  # every log is there
+        victim.kill()
+        began = time.monotonic()
+        for node in (controller, other):
+            acknowledge_each(node, "many", range(count), 30)
+        took = time.monotonic() - began
+        print(f"  {count} partitions: {took:.2f} s from kill -9 to the last record")
+        assert took < 7, "the session was waited for"
+
+
+if __name__ == "__main__":
+    wire.main(a_replica_whose_log_cannot_be_opened_is_not_led, of_two_directories_one_fails,
+              kills_are_noticed_before_the_session_is_over, who_falls_silent_loses_its_leaderships_after_its_session,
+              thousands_of_partitions_change_their_leader)
