@@ -10,6 +10,9 @@ namespace {
 using protocol::DeleteRecordsRequest;
 using protocol::DeleteRecordsResponse;
 
+// How long own logs may take, beyond the client's timeout: one may still be opening.
+constexpr auto kOwnLogsMax = 30s;
+
 class DeleteRecordsJob : public Deadline, public std::enable_shared_from_this<DeleteRecordsJob> {
  public:
   explicit DeleteRecordsJob(ContextPtr context) : context_(std::move(context)) {}
@@ -19,14 +22,16 @@ class DeleteRecordsJob : public Deadline, public std::enable_shared_from_this<De
   using Out = DeleteRecordsResponse::DeleteRecordsPartitionResult;
 
   void delete_one(std::shared_ptr<runtime::PartitionDriver> const& partition, Offset before, Out& out);
-  void on_answer(Out& out, ErrorCode error, Offset low_watermark);
+  void on_answer(Out& out, ErrorCode error, Offset low_watermark, bool waited);
+  void on_own_log();
   void on_deadline() override { finish(); }
   void finish();
 
   ContextPtr context_;
   DeleteRecordsRequest request_;
   DeleteRecordsResponse response_;
-  size_t left_ = 1;
+  size_t left_ = 0;
+  size_t own_logs_left_ = 1;
   bool is_finished_ = false;
 };
 
@@ -34,7 +39,7 @@ void DeleteRecordsJob::start() {
   if (!context_->decode(request_)) return;
   auto& arena = context_->arena();
   auto& thread = context_->thread();
-  thread.deadlines.add(*this, context_->arrived() + from_ms(std::max(request_.timeout_ms, 0)));
+  thread.deadlines.add(*this, context_->arrived() + from_ms(std::max(request_.timeout_ms, 0)) + kOwnLogsMax);
   response_.topics = arena.array<DeleteRecordsResponse::DeleteRecordsTopicResult>(request_.topics.size());
   for (size_t t = 0; t < request_.topics.size(); ++t) {
     auto const& topic = request_.topics[t];
@@ -59,25 +64,42 @@ void DeleteRecordsJob::start() {
       else delete_one(partition, Offset(asked.offset), one);
     }
   }
-  if (--left_ == 0) finish();
+  on_own_log();
 }
 
 void DeleteRecordsJob::delete_one(std::shared_ptr<runtime::PartitionDriver> const& partition, Offset before, Out& out) {
   ++left_;
+  ++own_logs_left_;
+  auto const waited = std::make_shared<bool>(false);
+  // Always by post: the partition's driver is still at work, perhaps on another thread.
   partition->delete_records(
       before,
-      [self = shared_from_this(), out = &out](ErrorCode error, Offset low_watermark) {
-        // Always by post: the partition's driver is still at work, perhaps on another thread.
+      [self = shared_from_this(), waited] {
+        *waited = true;
+        self->context_->thread().reactor.post([self] { self->on_own_log(); });
+      },
+      [self = shared_from_this(), out = &out, waited](ErrorCode error, Offset low_watermark) {
         self->context_->thread().reactor.post(
-            [self, out, error, low_watermark] { self->on_answer(*out, error, low_watermark); });
+            [self, out, error, low_watermark, waited] { self->on_answer(*out, error, low_watermark, *waited); });
       },
       context_->thread().run_list);
 }
 
-void DeleteRecordsJob::on_answer(Out& out, ErrorCode error, Offset low_watermark) {
+void DeleteRecordsJob::on_answer(Out& out, ErrorCode error, Offset low_watermark, bool waited) {
   out.error_code = error;
   out.low_watermark = low_watermark.value;
-  if (--left_ == 0) finish();
+  --left_;
+  if (!waited) return on_own_log();
+  if (left_ == 0 && own_logs_left_ == 0) finish();
+}
+
+// The client's timeout is for the other replicas: it begins when nothing is left to do here, as in Kafka.
+void DeleteRecordsJob::on_own_log() {
+  if (is_finished_ || --own_logs_left_ > 0) return;
+  if (left_ == 0) return finish();
+  auto& thread = context_->thread();
+  Deadlines::remove(*this);
+  thread.deadlines.add(*this, thread.reactor.now() + from_ms(std::max(request_.timeout_ms, 0)));
 }
 
 void DeleteRecordsJob::finish() {

@@ -6,9 +6,10 @@ namespace millrace::runtime {
 
 using replication::Outcome;
 
-void PartitionDriver::delete_records(Offset before, Callback<void(ErrorCode, Offset)> done, RunList& here) {
+void PartitionDriver::delete_records(Offset before, Task waits, Callback<void(ErrorCode, Offset)> done, RunList& here) {
   auto state = std::make_shared<Deletion>();
   state->before = before;
+  state->waits = std::move(waits);
   state->done = std::move(done);
   post(
       [this, state] {
@@ -28,6 +29,7 @@ void PartitionDriver::delete_records(Offset before, Callback<void(ErrorCode, Off
             deletions_.emplace(ticket, state);
             machine_.on_event(replication::AwaitLogStart{ticket, state->before}, now(), effects_);
             apply_effects();
+            if (deletions_.contains(ticket)) std::move(state->waits)();
           };
           if (state->before <= machine_.log_start_offset()) return wait();
           run_log_job([log = log_, state, high_watermark] { state->result = log->delete_records(state->before, high_watermark); },

@@ -281,7 +281,9 @@ TEST_F(ProduceFetch, produces_for_one_partition_queue_up_and_others_wait_for_the
   EXPECT_GT(world.probes()["produce.held"], 0u);
 }
 
+// The timeout is for other replicas: what the own log needs comes before it, however slow the disk.
 TEST_F(ProduceFetch, records_are_deleted_up_to_an_offset) {
+  machine.disk().speed().sync = 100ms;
   answer_of(produce(batch("a", 2)));
   answer_of(produce(batch("b", 2)));
   auto const remove = [&](int64_t offset) {
@@ -293,7 +295,7 @@ TEST_F(ProduceFetch, records_are_deleted_up_to_an_offset) {
     topic.partitions = Array(&part, 1);
     protocol::DeleteRecordsRequest request;
     request.topics = Array(&topic, 1);
-    request.timeout_ms = 5000;
+    request.timeout_ms = 0;
     auto const response = call<protocol::DeleteRecordsResponse>(request, 2);
     auto const& one = response.topics[0].partitions[0];
     return std::pair(one.error_code, one.low_watermark);

@@ -331,7 +331,7 @@ TEST_F(Replication, a_follower_behind_its_leaders_log_start_begins_there) {
   for (int i = 0; i < 5; ++i) EXPECT_EQ(produced(1, "newer"), fmt::format("0 at {}", i + 3));
   ErrorCode error{};
   machine(1).node()->control_reactor().post([&] {
-    replica(1)->delete_records(Offset(6), [&](ErrorCode e, Offset) { error = e; }, node(1).run_lists_.control());
+    replica(1)->delete_records(Offset(6), {}, [&](ErrorCode e, Offset) { error = e; }, node(1).run_lists_.control());
   });
   world.run_for(100ms);
   EXPECT_EQ(marks(1).log_start, Offset(6));
@@ -347,13 +347,17 @@ TEST_F(Replication, deleted_records_are_gone_on_live_followers_before_the_answer
   assign(LeaderEpoch(1), 1, {1, 2}, {1, 2});
   start({1, 2});
   for (int i = 0; i < 3; ++i) produced(1, "old");
-  std::string told;
+  std::string waits, told;
   machine(1).node()->control_reactor().post([&] {
-    replica(1)->delete_records(Offset(-1), [&](ErrorCode e, Offset low) {
-      told = fmt::format("{} {} follower at {}", static_cast<int>(e), low, marks(2).log_start);
-    }, node(1).run_lists_.control());
+    replica(1)->delete_records(
+        Offset(-1), [&] { waits = fmt::format("follower at {}", marks(2).log_start); },
+        [&](ErrorCode e, Offset low) {
+          told = fmt::format("{} {} follower at {}", static_cast<int>(e), low, marks(2).log_start);
+        },
+        node(1).run_lists_.control());
   });
   EXPECT_TRUE(wait_until([&] { return !told.empty(); }));
+  EXPECT_EQ(waits, "follower at 0");
   EXPECT_EQ(told, "0 3 follower at 3");
 }
 

@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
-"""Stock clients write a real data set to one node and read it back, before and after `kill -9` and a restart, and in groups.
+"""Stock clients write a real data set to a node and read it back, before and after `kill -9` and a restart, and in groups.
 
     e2e.py --launcher SCRIPT [--clients kcat,librdkafka,confluent,franz-go,kafkajs,java] [--codecs none,...] [--records N]
-           [--parts records,groups]
+           [--parts records,groups] [--nodes N]
 
 Proves that nothing is missing, changed, doubled or out of order: key, headers, value, partition and offset of every record
 are compared. The data set is each package record of `apt-cache dumpavail` as a JSON line and some records of 900 KB; every
 seventh has no key; headers with text, number and null. Each client writes with each codec and reads its own topic; after the
-restart kcat reads all topics too. What the groups prove stands in groups.py. SCRIPT answers the verbs of bench/launcher.sh (or
-of Kafka's own launcher, to prove the test). Ends with `N passed, N failed`.
+restart kcat reads all topics too. Of several nodes, the first is killed. What the groups prove stands in groups.py. SCRIPT
+answers the verbs of bench/launcher.sh (or of Kafka's own launcher, to prove the test). Ends with `N passed, N failed`.
 """
 import argparse
 import json
@@ -124,7 +124,7 @@ class Target:
         for _ in range(100):
             base = random.randrange(20000, 30000, 10)
             try:
-                for offset in range(3):
+                for offset in range(30):
                     with socket.socket() as probe:
                         probe.bind(("127.0.0.1", base + offset))
                 return base
@@ -152,6 +152,7 @@ def main():
     parser.add_argument("--clients", default=",".join(CLIENTS))
     parser.add_argument("--codecs", default=",".join(CODECS))
     parser.add_argument("--parts", default="records,groups")
+    parser.add_argument("--nodes", type=int, default=1)
     parser.add_argument("--records", type=int, default=1 << 30, help="at most so many package records")
     parser.add_argument("--build", default=str(HERE.parent.parent / "build/e2e"), help="where scripts/e2e built the clients")
     parser.add_argument("--timeout", type=float, default=600, help="seconds for one client command")
@@ -198,7 +199,7 @@ def main():
             topics = []
         expected = {}
         try:
-            target.call("start", "1")
+            target.call("start", str(options.nodes))
             for name, codec, topic in topics:
                 partitions = CLIENTS[name][1]
                 if name not in expected:

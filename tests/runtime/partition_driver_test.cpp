@@ -96,7 +96,7 @@ TEST_F(PartitionDrivers, an_append_of_the_round_in_which_a_job_takes_the_log_wai
   world.run_for(1s);
   on_node([&] {
     node.driver->delete_records(
-        Offset(1),
+        Offset(1), [this] { log.push_back("waits for other replicas"); },
         [this](ErrorCode error, Offset start) {
           log.push_back(fmt::format("deleted: {} to {}", static_cast<int>(error), start));
         },

@@ -178,8 +178,8 @@ class PartitionDriver final : public Driver {
   void give_up(std::shared_ptr<AppendSink> sink, uint32_t index, RunList& here);
   void follower_fetched(ReplicaFetch const& fetch, Callback<void(replication::Outcome)> done, RunList& here);
   // Raises the log start to `before` (-1: the high watermark); answers the smallest log start of the live replicas once
-  // that is not below it.
-  void delete_records(Offset before, Callback<void(ErrorCode, Offset)> done, RunList& here);
+  // that is not below it. `waits` runs before, where that is not so as soon as the own log is through.
+  void delete_records(Offset before, Task waits, Callback<void(ErrorCode, Offset)> done, RunList& here);
   // The producers that the log knows, by id; `done` runs where the driver does.
   using Producers = std::vector<std::pair<ProducerId, storage::ProducerEntry>>;
   void describe_producers(Callback<void(ErrorCode, Producers)> done, RunList& here);
@@ -254,6 +254,7 @@ class PartitionDriver final : public Driver {
   static constexpr replication::Ticket kFirstDeletionTicket = replication::Ticket{1} << 62;
   struct Deletion {
     Offset before;
+    Task waits;
     Callback<void(ErrorCode, Offset)> done;
     Result<storage::RetentionResult> result = Error{};
     ErrorCode error = ErrorCode::none;
