@@ -2,7 +2,9 @@
 #include "cluster_view.h"
 #include "handlers.h"
 #include "millrace/broker/recently_fenced.h"
+#include "millrace/broker/forwarding.h"
 #include "millrace/metadata/topic_name.h"
+#include "millrace/protocol/api/create_topics.h"
 #include "millrace/protocol/api/metadata.h"
 #include "millrace/runtime/controller_client.h"
 
@@ -18,6 +20,7 @@ constexpr int16_t kFirstVersionWithListenerNotFound = 2;
 constexpr int16_t kFirstVersionWithAutoCreationFlag = 4;
 constexpr int16_t kFirstVersionWithTopicIds = 12;  // 10 and 11 have the field, and may not use it
 constexpr Duration kAutoCreationTimeout = 60s;
+constexpr size_t kFrameSizeBytes = 4;
 
 // The whole request is refused: each topic named in it, and nothing of the cluster.
 void reply_refusal(ContextPtr context, Request const& request, ErrorCode code) {
@@ -116,25 +119,44 @@ class Answer {
   std::vector<std::pair<BrokerId, Reach>> reach_;
 };
 
+// As the client's own request, which counts against its quota; for a controller in another process.
+void forward_creation(RequestContext& context, metadata::CreateTopics const& request, Mono deadline) {
+  using Wire = protocol::CreateTopicsRequest;
+  Wire wire;
+  wire.topics = context.arena().array<Wire::CreatableTopic>(request.topics.size());
+  for (size_t i = 0; i < request.topics.size(); ++i) {
+    wire.topics[i].name = request.topics[i].name;
+    wire.topics[i].num_partitions = request.topics[i].partition_count;
+    wire.topics[i].replication_factor = request.topics[i].replication_factor;
+  }
+  auto const frame = protocol::encode_request(0, context.client_id(), Wire::kValid.max, wire);
+  if (!frame) return;  // too many names for one frame
+  context.services().controller.forward(frame->slice(kFrameSizeBytes, frame->size() - kFrameSizeBytes),
+                                        forwarded_from(context.connection(), context.user()), deadline,
+                                        context.thread().reactor, [](std::optional<SharedBytes> const&) {});
+}
+
 // Asks the controller and does not wait: the client will ask again.
 void auto_create(RequestContext& context, std::vector<Str> const& names) {
   auto& reactor = context.thread().reactor;
-  auto const submit = [&](metadata::ControllerRequest request) {
-    context.services().controller.submit(std::move(request), reactor.now() + kAutoCreationTimeout, reactor, [](auto) {});
-  };
+  auto& controller = context.services().controller;
+  auto const deadline = reactor.now() + kAutoCreationTimeout;
   metadata::CreateTopics request;
   request.asker = {std::string(context.user()), std::string(context.client_id()), true};
   for (auto name : names) {
-    if (metadata::is_internal_topic(name)) submit(metadata::CreateInternalTopic{std::string(name)});
-    else {
-      // This node's settings, whoever decides.
-      auto& topic = request.topics.emplace_back();
-      topic.name = std::string(name);
-      topic.partition_count = context.services().config.default_partition_count;
-      topic.replication_factor = context.services().config.default_replication_factor;
+    if (metadata::is_internal_topic(name)) {
+      controller.submit(metadata::CreateInternalTopic{std::string(name)}, deadline, reactor, [](auto) {});
+      continue;
     }
+    // This node's settings, whoever decides.
+    auto& topic = request.topics.emplace_back();
+    topic.name = std::string(name);
+    topic.partition_count = context.services().config.default_partition_count;
+    topic.replication_factor = context.services().config.default_replication_factor;
   }
-  if (!request.topics.empty()) submit(std::move(request));
+  if (request.topics.empty()) return;
+  if (!controller.is_active()) return forward_creation(context, request, deadline);
+  controller.submit(std::move(request), deadline, reactor, [](auto) {});
 }
 
 }  // namespace

@@ -96,6 +96,27 @@ TEST_F(Envelopes, the_controller_is_told_whose_quota_a_change_counts_against) {
                                               "ANONYMOUS test true"}));
 }
 
+TEST_F(Envelopes, a_topic_that_is_made_on_first_mention_is_its_clients_request) {
+  controller().active = false;
+  MetadataRequest::MetadataRequestTopic topic;
+  topic.name = "fresh";
+  MetadataRequest request;
+  request.topics = Array(&topic, 1);
+  request.allow_auto_topic_creation = true;
+  EXPECT_EQ(call<MetadataResponse>(request, 9).topics[0].error_code, ErrorCode::unknown_topic_or_partition);
+  ASSERT_EQ(controller().forwarded.size(), 1u);
+  Reader in(as_bytes(controller().forwarded[0].first));
+  Arena arena;
+  RequestHeader header;
+  ASSERT_TRUE(protocol::decode(in, 2, arena, header).ok());
+  EXPECT_EQ(header.request_api_key, static_cast<int16_t>(ApiKey::create_topics));
+  EXPECT_EQ(header.client_id, "test");
+  CreateTopicsRequest created;
+  ASSERT_TRUE(protocol::decode(in, header.request_api_version, arena, created).ok());
+  ASSERT_EQ(created.topics.size(), 1u);
+  EXPECT_EQ(created.topics[0].name, "fresh");
+}
+
 TEST_F(Envelopes, a_controller_runs_what_is_inside) {
   connect_to_controller();
   controller().script = [](metadata::ControllerRequest const& request) -> metadata::ControllerAnswer {
