@@ -66,7 +66,8 @@ class Client:
         self.process.send_signal(signal.SIGSTOP)
 
     def resume(self):
-        self.process.send_signal(signal.SIGCONT)
+        if self.process.poll() is None:
+            self.process.send_signal(signal.SIGCONT)
 
     def tell_to_end(self):
         if self.process.poll() is None:

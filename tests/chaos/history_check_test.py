@@ -79,7 +79,7 @@ def a_good_run_passes():
     out = verdict(good())
     assert out["violations"] == [], out
     assert out["counts"]["acknowledged"] == 10 and out["counts"]["final_records"] == 10, out
-    assert out["gaps"] == [{"number": 1, "longest_ms": 0, "median_ms": 0}], out
+    assert out["gaps"] == [{"number": 1, "longest_ms": 0, "median_ms": 0, "after_ms": 0}], out
 
 
 def what_is_wrong_is_found():
@@ -126,6 +126,15 @@ def commits_that_are_lost_are_found():
     assert checks({**late, OTHER_MEMBER: group_offset(COMMITTED, 900, 920, 3)}) == []
 
 
+def times_without_acknowledgements_are_told():
+    ms = 1_000_000
+    sent = b"".join(send(i, at * ms - 1, at * ms, i) for i, at in enumerate((100, 200, 900, 1000, 1500, 1600)))
+    files = {DRIVER: fault(1, 250 * ms, 1100 * ms) + fault(2, 1550 * ms, 1650 * ms), PRODUCER: sent,
+             FINAL: poll(list(range(6)), 2000 * ms, 2100 * ms, mark=6, flags=IS_FINAL)}
+    assert verdict(files)["gaps"] == [{"number": 1, "longest_ms": 650, "median_ms": 650, "after_ms": 400},
+                                      {"number": 2, "longest_ms": 50, "median_ms": 50, "after_ms": 0}], verdict(files)["gaps"]
+
+
 def two_owners_are_found():
     one, other = owned(ASSIGNED, 100), owned(ASSIGNED, 300) + owned(REVOKED, 400)
     assert checks({**good(), MEMBER: one + owned(REVOKED, 290), OTHER_MEMBER: other}) == []
@@ -143,5 +152,6 @@ def a_file_that_ends_within_a_row_is_read_up_to_it():
 
 if __name__ == "__main__":
     wire.main(a_good_run_passes, what_is_wrong_is_found, a_pipeline_that_is_reordered_is_found,
-              old_ends_are_found_where_the_leader_is_known, commits_that_are_lost_are_found, two_owners_are_found,
+              old_ends_are_found_where_the_leader_is_known, commits_that_are_lost_are_found,
+              times_without_acknowledgements_are_told, two_owners_are_found,
               a_file_that_ends_within_a_row_is_read_up_to_it)

@@ -17,6 +17,7 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <netinet/tcp.h>
+#include <poll.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -113,6 +114,22 @@ unsigned long inode_of(int port, int peer_port) {
     }
   }
   return 0;
+}
+
+// Whether connections to the port are taken, within a moment.
+bool accepts(int port) {
+  int const socket = new_socket();
+  auto const address = loopback(port);
+  bool is_connected = ::connect(socket, reinterpret_cast<sockaddr const*>(&address), sizeof address) == 0;
+  if (!is_connected && errno == EINPROGRESS) {
+    pollfd waiting{socket, POLLOUT, 0};
+    int error = 0;
+    socklen_t size = sizeof error;
+    is_connected = ::poll(&waiting, 1, static_cast<int>(kProbeInterval.count())) == 1 &&
+                   ::getsockopt(socket, SOL_SOCKET, SO_ERROR, &error, &size) == 0 && error == 0;
+  }
+  ::close(socket);
+  return is_connected;
 }
 
 bool owns(int pid, unsigned long inode) {
@@ -340,11 +357,7 @@ class Proxy {
       bool are_all_open = true;
       for (auto& listener : listeners_) {
         if (listener.node != *at || listener.socket >= 0) continue;
-        int const socket = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-        auto const address = loopback(listener.target_port);
-        bool const accepts = ::connect(socket, reinterpret_cast<sockaddr const*>(&address), sizeof address) == 0;
-        ::close(socket);
-        if (!accepts || !open(listener)) are_all_open = false;
+        if (!accepts(listener.target_port) || !open(listener)) are_all_open = false;
       }
       at = are_all_open ? rising_.erase(at) : std::next(at);
     }

@@ -26,7 +26,7 @@ using namespace millrace::chaos;
 using millrace::checker::Outcome;
 using millrace::checker::Value;
 
-constexpr int kFlushMsMax = 90'000;
+constexpr int kFlushMsMax = 130'000;
 constexpr size_t kBatchRecordsMax = 2'000;
 constexpr int64_t kReportNanos = 1'000'000'000;
 constexpr int kCommittedMsMax = 20'000;
@@ -132,7 +132,7 @@ int produce(Arguments const& arguments) {
   auto const rate = std::stoll(arguments.rest[0]);
   auto const bytes = std::max(std::stoul(arguments.rest[1]), Value::kBytes);
   Producer producer{.history{arguments.file.c_str(), arguments.client}, .progress{}};
-  auto* const conf = configuration(arguments, {"enable.idempotence=true", "acks=all", "linger.ms=5", "message.timeout.ms=60000"});
+  auto* const conf = configuration(arguments, {"enable.idempotence=true", "acks=all", "linger.ms=5", "message.timeout.ms=120000"});
   rd_kafka_conf_set_opaque(conf, &producer);
   rd_kafka_conf_set_dr_msg_cb(conf, on_delivery);
   auto* const client = make(RD_KAFKA_PRODUCER, conf);

@@ -24,7 +24,7 @@ import (
 )
 
 const (
-	flushSecondsMax = 90
+	flushSecondsMax = 130
 	callSecondsMax  = 20
 	commitEvery     = 200 * time.Millisecond
 	askEvery        = 200 * time.Millisecond
@@ -67,7 +67,7 @@ func (p *program) tellAlways() {
 // Returns whether every record was answered.
 func (p *program) produce(ctx context.Context, rate, bytes int) bool {
 	c := p.connect(kgo.RecordPartitioner(kgo.ManualPartitioner()), kgo.ProducerLinger(5*time.Millisecond),
-		kgo.MaxBufferedRecords(100_000), kgo.RecordDeliveryTimeout(60*time.Second), kgo.ProducerBatchCompression(kgo.NoCompression()))
+		kgo.MaxBufferedRecords(100_000), kgo.RecordDeliveryTimeout(120*time.Second), kgo.ProducerBatchCompression(kgo.NoCompression()))
 	next := make([]uint64, p.partitions)
 	began := time.Now()
 	for sent := 0; ctx.Err() == nil; {

@@ -29,7 +29,7 @@ import org.apache.kafka.common.serialization.ByteArraySerializer;
  *     Chaos group   BOOTSTRAP TOPIC PARTITIONS CLIENT FILE GROUP NUMBER
  */
 public final class Chaos {
-  private static final Duration FLUSH_MAX = Duration.ofSeconds(90);
+  private static final Duration FLUSH_MAX = Duration.ofSeconds(130);
   private static final Duration CALL_MAX = Duration.ofSeconds(20);
   private static final Duration POLL = Duration.ofMillis(100);
   private static final long COMMIT_NANOS = 200_000_000;
@@ -104,7 +104,7 @@ public final class Chaos {
   /** Whether every record was answered. */
   private boolean produce(long rate, int bytes) throws InterruptedException {
     Map<String, Object> settings = Map.of("bootstrap.servers", bootstrap, "enable.idempotence", true, "acks", "all", "linger.ms", 5,
-        "request.timeout.ms", 30_000, "delivery.timeout.ms", 60_000, "max.block.ms", 170_000, "key.serializer", ByteArraySerializer.class, "value.serializer",
+        "delivery.timeout.ms", 120_000, "max.block.ms", 170_000, "key.serializer", ByteArraySerializer.class, "value.serializer",
         ByteArraySerializer.class);
     var pending = new AtomicLong();
     var producer = new KafkaProducer<byte[], byte[]>(settings);
