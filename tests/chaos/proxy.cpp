@@ -16,6 +16,9 @@
 #include <arpa/inet.h>
 #include <dirent.h>
 #include <fcntl.h>
+#include <linux/inet_diag.h>
+#include <linux/netlink.h>
+#include <linux/sock_diag.h>
 #include <netinet/tcp.h>
 #include <poll.h>
 #include <sys/epoll.h>
@@ -29,7 +32,6 @@
 #include <cstdio>
 #include <cstring>
 #include <deque>
-#include <fstream>
 #include <iostream>
 #include <map>
 #include <memory>
@@ -100,20 +102,52 @@ void close_with_reset(int socket) {
   ::close(socket);
 }
 
-// The socket on this machine whose own port is `port` and whose peer's is `peer_port`; 0: none.
+// The number of the socket on this machine whose own port is `port` and whose peer's is `peer_port`; 0: there is none. The kernel
+// is asked for this one: a list of all would take too long where there are many.
 unsigned long inode_of(int port, int peer_port) {
-  std::ifstream table("/proc/net/tcp");
-  std::string line;
-  std::getline(table, line);
-  while (std::getline(table, line)) {
-    unsigned own = 0, peer = 0;
-    unsigned long inode = 0;
-    if (std::sscanf(line.c_str(), " %*d: %*8X:%4X %*8X:%4X %*X %*X:%*X %*X:%*X %*X %*u %*d %lu", &own, &peer, &inode) == 3 &&
-        own == static_cast<unsigned>(port) && peer == static_cast<unsigned>(peer_port)) {
-      return inode;
-    }
+  struct {
+    nlmsghdr header;
+    inet_diag_req_v2 request;
+  } question{};
+  question.header.nlmsg_len = sizeof question;
+  question.header.nlmsg_type = SOCK_DIAG_BY_FAMILY;
+  question.header.nlmsg_flags = NLM_F_REQUEST;
+  question.request.sdiag_family = AF_INET;
+  question.request.sdiag_protocol = IPPROTO_TCP;
+  question.request.idiag_states = ~0U;
+  auto& id = question.request.id;
+  id.idiag_sport = htons(static_cast<uint16_t>(port));
+  id.idiag_dport = htons(static_cast<uint16_t>(peer_port));
+  id.idiag_src[0] = id.idiag_dst[0] = htonl(INADDR_LOOPBACK);
+  id.idiag_cookie[0] = id.idiag_cookie[1] = INET_DIAG_NOCOOKIE;
+  int const kernel = ::socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_SOCK_DIAG);
+  alignas(nlmsghdr) std::array<char, 4096> answer{};
+  bool const is_asked = ::send(kernel, &question, sizeof question, 0) == static_cast<ssize_t>(sizeof question);
+  auto const size = is_asked ? ::recv(kernel, answer.data(), answer.size(), 0) : -1;
+  ::close(kernel);
+  nlmsghdr header{};
+  inet_diag_msg found{};
+  if (size < static_cast<ssize_t>(NLMSG_HDRLEN + sizeof found)) return 0;
+  std::memcpy(&header, answer.data(), sizeof header);
+  if (header.nlmsg_type != SOCK_DIAG_BY_FAMILY) return 0;
+  std::memcpy(&found, answer.data() + NLMSG_HDRLEN, sizeof found);
+  return found.idiag_inode;
+}
+
+// Whether connections to the port are taken, within a moment.
+bool accepts(int port) {
+  int const socket = new_socket();
+  auto const address = loopback(port);
+  bool is_connected = ::connect(socket, reinterpret_cast<sockaddr const*>(&address), sizeof address) == 0;
+  if (!is_connected && errno == EINPROGRESS) {
+    pollfd waiting{socket, POLLOUT, 0};
+    int error = 0;
+    socklen_t size = sizeof error;
+    is_connected = ::poll(&waiting, 1, static_cast<int>(kProbeInterval.count())) == 1 &&
+                   ::getsockopt(socket, SOL_SOCKET, SO_ERROR, &error, &size) == 0 && error == 0;
   }
-  return 0;
+  ::close(socket);
+  return is_connected;
 }
 
 // Whether connections to the port are taken, within a moment.
