@@ -150,22 +150,6 @@ bool accepts(int port) {
   return is_connected;
 }
 
-// Whether connections to the port are taken, within a moment.
-bool accepts(int port) {
-  int const socket = new_socket();
-  auto const address = loopback(port);
-  bool is_connected = ::connect(socket, reinterpret_cast<sockaddr const*>(&address), sizeof address) == 0;
-  if (!is_connected && errno == EINPROGRESS) {
-    pollfd waiting{socket, POLLOUT, 0};
-    int error = 0;
-    socklen_t size = sizeof error;
-    is_connected = ::poll(&waiting, 1, static_cast<int>(kProbeInterval.count())) == 1 &&
-                   ::getsockopt(socket, SOL_SOCKET, SO_ERROR, &error, &size) == 0 && error == 0;
-  }
-  ::close(socket);
-  return is_connected;
-}
-
 bool owns(int pid, unsigned long inode) {
   auto const folder = "/proc/" + std::to_string(pid) + "/fd/";
   auto const wanted = "socket:[" + std::to_string(inode) + "]";
