@@ -14,7 +14,7 @@ from wire import PRODUCE, Broker, array, batch, main, produce_body, text
 INCREMENTAL_ALTER_CONFIGS, ALTER_CLIENT_QUOTAS, DESCRIBE_CONFIGS = 44, 49, 32
 TOPIC, BROKER = 2, 4
 SET, REMOVE = 0, 1
-MESSAGE_TOO_LARGE = 10
+MESSAGE_TOO_LARGE, INVALID_REQUEST = 10, 42
 CLIENT = "breaker"  # as wire.py calls itself
 
 
@@ -66,6 +66,17 @@ def settings_count_at_once_and_after_a_restart():
             assert c.produce("t", {0: batch([b"x" * 1000])})[0][0] == MESSAGE_TOO_LARGE
             assert alter(c, BROKER, "", "message.max.bytes", None) == 0
             assert c.produce("t", {0: batch([b"x" * 3000])})[0] == (0, 2)
+
+
+def keys_that_only_count_in_the_nodes_file_are_refused():
+    """Of those of SASL only the ones that say how long a login lasts are taken: others would promise what does not happen."""
+    with Broker() as broker:
+        broker.start()
+        with broker.connect() as c:
+            for key in ("sasl.enabled.mechanisms", "sasl.jaas.config", "sasl.kerberos.service.name", "ssl.keystore.location"):
+                assert alter(c, BROKER, "1", key, "x") == INVALID_REQUEST, key
+            for key, value in {"sasl.kerberos.min.time.before.relogin": "58000", "sasl.login.refresh.window.factor": "0.9"}.items():
+                assert alter(c, BROKER, "1", key, value) == 0, key
 
 
 def who_is_above_a_quota_is_answered_and_then_muted():
@@ -132,4 +143,5 @@ def the_file_is_read_again():
 
 
 if __name__ == "__main__":
-    main(settings_count_at_once_and_after_a_restart, who_is_above_a_quota_is_answered_and_then_muted, the_file_is_read_again)
+    main(settings_count_at_once_and_after_a_restart, keys_that_only_count_in_the_nodes_file_are_refused,
+         who_is_above_a_quota_is_answered_and_then_muted, the_file_is_read_again)
