@@ -28,9 +28,15 @@ ApiError invalid(std::string message) { return {ErrorCode::invalid_request, std:
 
 bool is_operation(int8_t number) { return number >= 0 && number <= static_cast<int8_t>(ConfigOperation::subtract); }
 
+// When a login with SASL is renewed: no promise about who gets in, and kept like other keys that change nothing here.
+bool is_login_renewal(std::string_view name) {
+  return name.starts_with("sasl.login.refresh.") || name.starts_with("sasl.kerberos.ticket.renew.") ||
+         name == "sasl.kerberos.min.time.before.relogin";
+}
+
 // Keys whose values are only read at the start here.
 bool is_fixed_here(std::string_view name) {
-  return name.starts_with("ssl.") || name.starts_with("sasl.") || name == "listeners" ||
+  return name.starts_with("ssl.") || (name.starts_with("sasl.") && !is_login_renewal(name)) || name == "listeners" ||
          name == "listener.security.protocol.map" || name == "principal.builder.class" || name == "cordoned.log.dirs";
 }
 

@@ -68,6 +68,17 @@ def settings_count_at_once_and_after_a_restart():
             assert c.produce("t", {0: batch([b"x" * 3000])})[0] == (0, 2)
 
 
+def keys_that_only_count_in_the_nodes_file_are_refused():
+    """Of those of SASL only the ones that say how long a login lasts are taken: others would promise what does not happen."""
+    with Broker() as broker:
+        broker.start()
+        with broker.connect() as c:
+            for key in ("sasl.enabled.mechanisms", "sasl.jaas.config", "sasl.kerberos.service.name", "ssl.keystore.location"):
+                assert alter(c, BROKER, "1", key, "x") == INVALID_REQUEST, key
+            for key, value in {"sasl.kerberos.min.time.before.relogin": "58000", "sasl.login.refresh.window.factor": "0.9"}.items():
+                assert alter(c, BROKER, "1", key, value) == 0, key
+
+
 def who_is_above_a_quota_is_answered_and_then_muted():
     with Broker() as broker:
         broker.start()
@@ -183,5 +194,6 @@ def the_file_is_read_again():
 
 
 if __name__ == "__main__":
-    main(settings_count_at_once_and_after_a_restart, who_is_above_a_quota_is_answered_and_then_muted,
-         who_changes_too_many_partitions_is_muted, the_cleaner_follows_its_settings, the_file_is_read_again)
+    main(settings_count_at_once_and_after_a_restart, keys_that_only_count_in_the_nodes_file_are_refused,
+         who_is_above_a_quota_is_answered_and_then_muted, who_changes_too_many_partitions_is_muted,
+         the_cleaner_follows_its_settings, the_file_is_read_again)
