@@ -15,6 +15,18 @@ bool LeaderEpochs::assign(LeaderEpoch epoch, Offset start) {
   return true;
 }
 
+bool LeaderEpochs::correct(LeaderEpoch epoch, Offset first, Offset last) {
+  if (epoch.value < 0 || first.value < 0) return false;
+  auto const gone = std::erase_if(entries_, [&](EpochStart const& e) {
+    if (e.epoch > epoch) return e.start <= last;
+    return e.start > first || (e.epoch < epoch && e.start == first);
+  });
+  auto const after = std::find_if(entries_.begin(), entries_.end(), [&](EpochStart const& e) { return e.epoch > epoch; });
+  if (after != entries_.begin() && std::prev(after)->epoch == epoch) return gone > 0;
+  entries_.insert(after, {epoch, first});
+  return true;
+}
+
 std::optional<EpochStart> LeaderEpochs::latest() const {
   if (entries_.empty()) return std::nullopt;
   return entries_.back();

@@ -571,7 +571,7 @@ Status LogDirectory::flush(std::span<std::shared_ptr<PartitionLog> const> logs) 
       auto const error = body.failed(std::move(target).error(), "save the state of");
       if (error.kind == ErrorKind::not_found) continue;  // deleted meanwhile
       if (error.kind != ErrorKind::no_space) return error;
-      body.mark_dirty();  // full disk: the data path goes on, and this is tried again
+      body.flush_failed();  // the data path goes on
     }
   }
   if (auto synced = disk_.sync_file_system(options_.path); !synced) {
@@ -586,7 +586,7 @@ Status LogDirectory::flush(std::span<std::shared_ptr<PartitionLog> const> logs) 
       auto const error = body->failed(std::move(finished).error(), "save the state of");
       if (error.kind != ErrorKind::no_space && error.kind != ErrorKind::not_found) return error;
       target.is_lost = true;
-      if (error.kind == ErrorKind::no_space) body->mark_dirty();
+      if (error.kind == ErrorKind::no_space) body->flush_failed();
     }
   }
   // The recovery point must not stand over epochs that have not got their name yet.

@@ -75,6 +75,7 @@ class PartitionLog::Body {
   Result<FlushTarget> begin_flush();
   Status finish_flush(FlushTarget const& target);
   void complete_flush(FlushTarget const& target);
+  void flush_failed();  // in one of them, for want of room: all of it is tried again
   FlushTarget flushed() const;  // the last one that was completed
   Status close_cleanly();
 

@@ -379,6 +379,14 @@ void PartitionLog::Body::complete_flush(FlushTarget const& target) {
   last_flushed = target;
 }
 
+void PartitionLog::Body::flush_failed() {
+  {
+    std::lock_guard lock(state_mutex);
+    are_epochs_dirty = true;
+  }
+  mark_dirty();
+}
+
 FlushTarget PartitionLog::Body::flushed() const {
   std::lock_guard lock(state_mutex);
   return last_flushed;

@@ -263,8 +263,8 @@ Status PartitionLog::Body::recover_tail(Start const& start) {
       expected = head.last_offset + 1;
       segment.account(scanner.position(), head);
       has_epochs_ = has_epochs_ || head.leader_epoch.value >= 0;
-      if (head.leader_epoch.value >= 0 && head.last_offset >= point &&
-          epochs.assign(head.leader_epoch, head.base_offset)) {
+      // The file may be older than a cut, and tell of epochs whose records went with it.
+      if (head.last_offset >= point && epochs.correct(head.leader_epoch, head.base_offset, head.last_offset)) {
         are_epochs_dirty = true;
       }
     }

@@ -280,6 +280,31 @@ TEST(Crash, ST_14_epochs_are_read_from_the_log_when_their_file_is_damaged) {
   }
 }
 
+// An epoch that ended before anything was written in it goes from the log at once, and from the file later.
+TEST(Crash, ST_14_a_file_of_epochs_that_is_older_than_a_cut_is_corrected_by_the_log) {
+  for (bool const is_lost : {false, true}) {
+    Machine machine;
+    MR_ASSERT_OK(machine.start());
+    auto log = *machine.create();
+    MR_ASSERT_OK(append_next(*log, {.count = 4}));
+    log->assign_epoch(LeaderEpoch(1));
+    MR_ASSERT_OK(machine.flush());
+    ASSERT_EQ(machine.content("leader-epoch-checkpoint"), "0\n2\n0 0\n1 4\n");
+    MR_ASSERT_OK(log->truncate_to(Offset(4)));
+    MR_ASSERT_OK(append_next(*log, {.count = 2}));
+    MR_ASSERT_OK(append_next(*log, {.count = 2, .epoch = 2}));
+    MR_ASSERT_OK(log->sync());
+    auto const before = log->epochs();
+    log.reset();
+    if (is_lost) machine.lose_power();
+    else machine.kill();
+    MR_ASSERT_OK(machine.start());
+    auto opened = machine.open();
+    MR_ASSERT_OK(opened);
+    EXPECT_EQ((*opened)->epochs(), before) << (*opened)->epochs().text();
+  }
+}
+
 TEST(Crash, ST_15_producers_are_rebuilt_when_their_snapshot_is_lost_damaged_or_ahead) {
   for (int damage = 0; damage < 4; ++damage) {
     for (bool const is_clean : {true, false}) {

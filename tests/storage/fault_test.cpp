@@ -145,6 +145,31 @@ TEST(FullDisk, DF_03_a_start_gives_up_the_ballast_and_gets_it_back_before_anybod
   EXPECT_FALSE(machine.image.content(kFile).has_value());
 }
 
+// Recovery does not read below the recovery point, so it must not rise over epochs that are in no file.
+TEST(FullDisk, DF_03_epochs_that_could_not_be_written_are_written_with_the_next_flush) {
+  for (auto const call : {sim::DiskCall::write, sim::DiskCall::rename}) {
+    Machine machine;
+    MR_ASSERT_OK(machine.start());
+    auto log = *machine.create();
+    MR_ASSERT_OK(append_next(*log, {.count = 2}));
+    MR_ASSERT_OK(machine.flush());
+    MR_ASSERT_OK(append_next(*log, {.count = 2, .epoch = 1}));
+    machine.image.add_fault({.call = call, .path_part = "leader-epoch-checkpoint", .error = ErrorKind::no_space});
+    MR_ASSERT_OK(machine.directory->flush_all());
+    EXPECT_EQ(log->recovery_point(), Offset(2));
+    MR_ASSERT_OK(append_next(*log, {.count = 2, .epoch = 1}));
+    MR_ASSERT_OK(machine.directory->flush_all());
+    EXPECT_EQ(log->recovery_point(), Offset(6));
+    auto const before = log->epochs();
+    log.reset();
+    machine.kill();
+    MR_ASSERT_OK(machine.start());
+    auto opened = machine.open();
+    MR_ASSERT_OK(opened);
+    EXPECT_EQ((*opened)->epochs(), before) << (*opened)->epochs().text();
+  }
+}
+
 TEST(FullDisk, low_space_is_seen_and_passes) {
   Machine machine(1, 1 << 20);
   machine.low_space_bytes = 512 << 10;

@@ -143,6 +143,32 @@ TEST(Producers, snapshots_restore_and_expiry_spares_open_transactions) {
   EXPECT_NE(state.find(ProducerId(44)), nullptr);
 }
 
+TEST(Epochs, what_a_batch_says_goes_before_what_was_noted) {
+  struct Case {
+    std::string noted;
+    int32_t epoch;
+    int64_t first, last;
+    std::string is;
+  };
+  for (auto const& one : std::vector<Case>{
+           {"0 0\n", 0, 4, 7, "0 0\n"},
+           {"0 0\n", 2, 4, 7, "0 0\n2 4\n"},
+           {"0 0\n2 4\n", 2, 4, 7, "0 0\n2 4\n"},
+           {"0 0\n1 4\n", 0, 4, 7, "0 0\n"},               // its records were cut
+           {"0 0\n1 8\n", 0, 4, 7, "0 0\n1 8\n"},          // begins behind it
+           {"0 0\n1 4\n3 8\n", 0, 4, 7, "0 0\n3 8\n"},
+           {"0 0\n1 8\n", 1, 4, 7, "0 0\n1 4\n"},          // began earlier at the leader it was copied from
+           {"0 0\n1 6\n3 9\n", 2, 4, 7, "0 0\n2 4\n3 9\n"},
+           {"1 4\n", 2, 4, 7, "2 4\n"},
+           {"", 3, 4, 7, "3 4\n"},
+       }) {
+    auto const rows = std::count(one.noted.begin(), one.noted.end(), '\n');
+    auto epochs = *LeaderEpochs::parse(fmt::format("0\n{}\n{}", rows, one.noted));
+    EXPECT_EQ(epochs.correct(LeaderEpoch(one.epoch), Offset(one.first), Offset(one.last)), one.noted != one.is) << one.noted;
+    EXPECT_EQ(epochs.text().substr(4), one.is) << one.noted;
+  }
+}
+
 TEST(Epochs, ends_and_truncation) {
   LeaderEpochs epochs;
   EXPECT_EQ(epochs.end_of(LeaderEpoch(0), Offset(10)), EpochEnd{});

@@ -27,6 +27,8 @@ class LeaderEpochs {
   // An epoch that is not newer than the latest is ignored, as is a start that repeats it. Returns whether the
   // entries changed.
   bool assign(LeaderEpoch epoch, Offset start);
+  // A batch of `epoch` holds the offsets from `first` to `last`: whatever says otherwise goes. Returns as assign().
+  bool correct(LeaderEpoch epoch, Offset first, Offset last);
   std::optional<EpochStart> latest() const;
   std::optional<EpochStart> earliest() const;
   std::optional<LeaderEpoch> epoch_of(Offset offset) const;
