@@ -132,6 +132,7 @@ void LocalNode::on_opened(Opened& opened) {
                                          listener.kind});
   }
   run_lists_ = std::make_unique<runtime::RunLists>(env_);
+  options_.partitions.incarnation_id = env_.random_uuid();
   partitions_ = std::make_unique<runtime::PartitionManager>(env_, *run_lists_, data_directories_, options_.partitions);
   // Listening comes before the controller is made, which must know the ports. Connections wait until open().
   net_ = std::make_unique<net::NetServer>(env_, options_.net);
@@ -212,7 +213,7 @@ void LocalNode::start_partitions() {
 
 void LocalNode::start_controller() {
   runtime::LocalBroker local;
-  local.incarnation_id = env_.random_uuid();
+  local.incarnation_id = *options_.partitions.incarnation_id;
   local.rack = options_.config.rack.empty() ? std::nullopt : std::optional(options_.config.rack);
   for (auto const& listener : options_.listeners) {
     if (listener.kind != ListenerKind::broker) continue;

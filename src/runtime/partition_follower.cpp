@@ -56,9 +56,7 @@ void PartitionDriver::fetched(FetchedPart part, FollowDone done, RunList& here) 
           if (!part.diverging) return append_fetched(std::move(part), std::move(done));
           auto const own = log_->end_of_epoch(part.diverging->epoch);
           auto const point = machine_.truncation_point(*part.diverging, {own.epoch, own.end});
-          truncate(point, [this, done = std::move(done)]() mutable {
-            answer_follower(FollowAnswer::What::fetch, std::move(done));
-          });
+          truncate(point, [this, done = std::move(done)](FollowAnswer::What what) mutable { answer_follower(what, std::move(done)); });
         });
       },
       here);
@@ -73,11 +71,11 @@ void PartitionDriver::fetched_out_of_range(FetchPosition asked, Offset leader_st
             return answer_follower(is_following(asked.leader_epoch) ? FollowAnswer::What::fetch : FollowAnswer::What::leave,
                                    std::move(done));
           }
-          auto then = [this, done = std::move(done)]() mutable { answer_follower(FollowAnswer::What::fetch, std::move(done)); };
+          auto then = [this, done = std::move(done)](FollowAnswer::What what) mutable { answer_follower(what, std::move(done)); };
           // A leader that was elected uncleanly may have less; otherwise it has deleted what comes next.
           if (leader_end < end_.offset) return truncate(std::max(leader_end, log_->log_start()), std::move(then));
           if (leader_start > end_.offset) return start_log_at(leader_start, std::move(then));
-          then();
+          then(FollowAnswer::What::fetch);
         });
       },
       here);
@@ -185,7 +183,22 @@ void PartitionDriver::adopt_leader_marks(FetchedPart const& part) {
 
 // ---- Cutting
 
-void PartitionDriver::truncate(Offset to, Task then) {
+// A full disk refuses a cut that it cannot note: the log is as it was, and whoever asked tries again.
+FollowAnswer::What PartitionDriver::cut_done(Status const& status) {
+  if (status) {
+    on_truncated();
+    return FollowAnswer::What::fetch;
+  }
+  env_.log().error("replication", "{}: {}", identity_.text, status.error().message);
+  if (status.error().kind == ErrorKind::no_space && !log_->directory().is_offline()) {
+    MR_PROBE(hooks(), "partition.cut_refused");
+    return FollowAnswer::What::retry;
+  }
+  go_offline(status.error().message);
+  return FollowAnswer::What::leave;
+}
+
+void PartitionDriver::truncate(Offset to, CutDone then) {
   if (to < machine_.high_watermark()) {
     MR_PROBE(hooks(), "partition.cut_below_mark");
     env_.log().warn("replication", "{}: cut from {} to {}, below the high watermark {}: its leader was elected without all committed "
@@ -197,28 +210,21 @@ void PartitionDriver::truncate(Offset to, Task then) {
   if (to < machine_.log_start_offset()) return start_log_at(std::max(to, Offset(0)), std::move(then));
   auto status = std::make_shared<Status>();
   run_log_job([log = log_, to, status] { *status = log->truncate_to(to); },
-              [this, status, then = std::move(then)]() mutable {
-                if (!status->ok()) go_offline(status->error().message);
-                else on_truncated();
-                std::move(then)();
-              });
+              [this, status, then = std::move(then)]() mutable { std::move(then)(cut_done(*status)); });
 }
 
-void PartitionDriver::start_log_at(Offset start, Task then) {
+void PartitionDriver::start_log_at(Offset start, CutDone then) {
   MR_PROBE(hooks(), "partition.log_restarted");
   env_.log().info("replication", "{}: its log of {} to {} is dropped and starts at {}, as the leader's", identity_.text,
                   machine_.log_start_offset(), end_.offset, start);
   auto status = std::make_shared<Status>();
   run_log_job([log = log_, start, status] { *status = log->truncate_fully_and_start_at(start); },
               [this, status, then = std::move(then)]() mutable {
-                if (!status->ok()) {
-                  go_offline(status->error().message);
-                } else {
+                if (status->ok()) {
                   batch_ends_.clear();
                   high_watermark_ = last_stable_ = log_->end();
-                  on_truncated();
                 }
-                std::move(then)();
+                std::move(then)(cut_done(*status));
               });
 }
 

@@ -95,6 +95,8 @@ void PartitionManager::on_publication(metadata::Publication const& publication) 
   auto const& image = *publication.after;
   image_ = publication.after;
   bool const has_new_defaults = update_topic_defaults(publication);
+  bool const must_tell_all = !may_tell_roles_ && is_registered_in(image);
+  may_tell_roles_ = may_tell_roles_ || must_tell_all;
   for (auto const& [id, topic] : publication.delta.topics) {
     if (topic.is_deleted) {
       for (auto const index : topic.partitions) remove({id, index});
@@ -118,6 +120,7 @@ void PartitionManager::on_publication(metadata::Publication const& publication) 
       }
     }
   }
+  if (must_tell_all) tell_all_roles(image);
   replication_.on_brokers(publication);
   for (auto const& resource : publication.delta.configs) {
     if (resource.type == metadata::ConfigResourceType::topic) reconfigure(image, resource.name);
@@ -169,8 +172,24 @@ storage::LogDirectory* PartitionManager::choose_directory(metadata::PartitionIma
   return best != nullptr ? best : directories_.front();
 }
 
+bool PartitionManager::is_registered_in(metadata::Image const& image) const {
+  if (!options_.incarnation_id) return true;
+  auto const* self = image.find_broker(options_.node_id);
+  return self != nullptr && self->incarnation_id == *options_.incarnation_id;
+}
+
+void PartitionManager::tell_all_roles(metadata::Image const& image) {
+  for (auto const& driver : all()) {
+    auto const& id = driver->identity().id;
+    tell_role(driver, *image.find_partition(id.topic_id, id.partition), image);
+  }
+}
+
+// The roles of an earlier life are not taken up: its leaderships have passed to others, or will with the registration,
+// and what it had told may be gone.
 void PartitionManager::tell_role(std::shared_ptr<PartitionDriver> const& driver, metadata::PartitionImage const& partition,
                                  metadata::Image const& image) {
+  if (!may_tell_roles_) return;
   if (partition.leader == options_.node_id) replication_.lead(driver, partition, image);
   else replication_.follow(driver, placed_.at(driver->identity().id), partition, image);
 }

@@ -123,7 +123,11 @@ void PartitionDriver::follow(replication::BecomeFollower event, RunList& here) {
           publish_marks();
           set_status(PartitionStatus::follower);
           release_follower();
-          if (cut) truncate(*cut, [] {});
+          if (!cut) return;
+          // Nothing else would find what has to go.
+          truncate(*cut, [this](FollowAnswer::What what) {
+            if (what == FollowAnswer::What::retry) go_offline("no room to note that what is not committed is cut");
+          });
         });
       },
       here);

@@ -93,7 +93,8 @@ void PartitionDriver::apply_config(TopicConfigPtr const& config) {
 void PartitionDriver::apply_retention(Wall wall, RunList& here) {
   post(
       [this, wall] {
-        if (log_ == nullptr || status() == PartitionStatus::deleted || status() == PartitionStatus::offline) return;
+        // Before it has a role nothing is known to be committed.
+        if (status() != PartitionStatus::leader && status() != PartitionStatus::follower) return;
         with_log([this, wall] {
           auto result = std::make_shared<Result<storage::RetentionResult>>(Error{});
           auto const high_watermark = machine_.high_watermark();

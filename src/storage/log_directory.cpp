@@ -477,7 +477,7 @@ Status LogDirectory::forget_durably(TopicPartition const& partition) {
     return body_->stale.contains(partition);
   };
   if (!is_stale()) return {};
-  MR_TRY(write_recovery_points());
+  MR_TRY(write_recovery_points(IfFull::later));
   MR_TRY(write_checkpoints());
   MR_TRY(write_cleaner_checkpoint());
   if (!is_stale()) return {};
@@ -600,7 +600,7 @@ Status LogDirectory::flush(std::span<std::shared_ptr<PartitionLog> const> logs) 
     std::lock_guard io_lock(body->io_mutex);
     body->complete_flush(target);
   }
-  return write_recovery_points();
+  return write_recovery_points(IfFull::later);
 }
 
 Status LogDirectory::write_file(std::string_view name, std::string_view content, std::string& last) {
@@ -619,7 +619,12 @@ Status LogDirectory::write_file(std::string_view name, std::string_view content,
   return error;
 }
 
-Status LogDirectory::write_recovery_points() {
+Status LogDirectory::require_written(std::string_view name, bool is_written) const {
+  if (is_written) return {};
+  return Error{ErrorKind::no_space, fmt::format("write {} of {}: no space left", name, options_.path)};
+}
+
+Status LogDirectory::write_recovery_points(IfFull if_full) {
   std::lock_guard checkpoint_lock(body_->checkpoint_mutex);
   std::vector<PartitionOffset> points;
   std::vector<RecoveryEntry> side;
@@ -644,7 +649,11 @@ Status LogDirectory::write_recovery_points() {
     std::lock_guard lock(body_->mutex);
     body_->not_stale(stale, Body::kStaleRecoveryPoint);
   }
-  return write_file(kRecoveryFile, recovery_file_text(side, text), body_->last_recovery);
+  auto const side_text = recovery_file_text(side, text);
+  MR_TRY(write_file(kRecoveryFile, side_text, body_->last_recovery));
+  if (if_full == IfFull::later) return {};
+  MR_TRY(require_written(kRecoveryPointsFile, body_->last_recovery_points == text));
+  return require_written(kRecoveryFile, body_->last_recovery == side_text);
 }
 
 Status LogDirectory::write_checkpoints() { return write_checkpoints(IfFull::later); }
@@ -671,18 +680,20 @@ Status LogDirectory::write_checkpoints(IfFull if_full) {
   }
   auto const starts_text = offsets_checkpoint_text(starts);
   auto const marks_text = offsets_checkpoint_text(marks);
-  MR_TRY(write_file(kLogStartsFile, starts_text, body_->last_log_starts));
-  if (if_full == IfFull::refuse && body_->last_log_starts != starts_text) {
-    return Error{ErrorKind::no_space, fmt::format("write {} of {}: no space left", kLogStartsFile, options_.path)};
-  }
+  // The marks first: who is refused for want of room for them must not find a new log start on the disk.
   MR_TRY(write_file(kHighWatermarksFile, marks_text, body_->last_high_watermarks));
+  if (if_full == IfFull::refuse) MR_TRY(require_written(kHighWatermarksFile, body_->last_high_watermarks == marks_text));
+  MR_TRY(write_file(kLogStartsFile, starts_text, body_->last_log_starts));
+  if (if_full == IfFull::refuse) MR_TRY(require_written(kLogStartsFile, body_->last_log_starts == starts_text));
   std::lock_guard lock(body_->mutex);
   if (body_->last_log_starts == starts_text) body_->not_stale(stale, Body::kStaleLogStart);
   if (body_->last_high_watermarks == marks_text) body_->not_stale(stale, Body::kStaleHighWatermark);
   return {};
 }
 
-Status LogDirectory::write_cleaner_checkpoint() {
+Status LogDirectory::write_cleaner_checkpoint() { return write_cleaner_checkpoint(IfFull::later); }
+
+Status LogDirectory::write_cleaner_checkpoint(IfFull if_full) {
   std::lock_guard checkpoint_lock(body_->checkpoint_mutex);
   std::vector<PartitionOffset> cleaned;
   std::map<TopicPartition, uint8_t> stale;
@@ -702,6 +713,7 @@ Status LogDirectory::write_cleaner_checkpoint() {
     MR_TRY(write_file(kCleanedFile, text, body_->last_cleaned));
   else
     body_->last_cleaned = text;
+  if (if_full == IfFull::refuse) MR_TRY(require_written(kCleanedFile, body_->last_cleaned == text));
   std::lock_guard lock(body_->mutex);
   if (body_->last_cleaned == text) body_->not_stale(stale, Body::kStaleCleaned);
   return {};
@@ -742,7 +754,7 @@ Status LogDirectory::stop_cleanly(int64_t broker_epoch) {
       return Error{ErrorKind::invalid, fmt::format("{} was not closed before its directory", body.name)};
     body.complete_flush(*body.closing);
   }
-  MR_TRY(write_recovery_points());
+  MR_TRY(write_recovery_points(IfFull::later));
   MR_TRY(write_checkpoints());
   if (is_offline()) return Error{ErrorKind::io, offline_reason()};
   MR_TRY(recovery_done());

@@ -184,6 +184,7 @@ class PartitionLog::Body {
   Status trim_index_checks();
 
   // partition_cut.cpp
+  Status lower_promises(int64_t point, int64_t mark);
   Status lower_first_dirty(Offset to);
   Status remove_snapshots_past(Offset offset);
   Result<std::shared_ptr<DeletedSegments>> take_front(size_t count, RetentionResult& result);

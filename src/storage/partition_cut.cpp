@@ -40,8 +40,29 @@ void PartitionLog::Body::retire() {
 // What is written past a cut was never compacted.
 Status PartitionLog::Body::lower_first_dirty(Offset to) {
   if (first_dirty.load() <= to.value) return {};
-  first_dirty = to.value;
-  return checked(directory.write_cleaner_checkpoint(), "lower the cleaned offset of");
+  auto const before = first_dirty.exchange(to.value);
+  auto lowered = directory.write_cleaner_checkpoint(LogDirectory::IfFull::refuse);
+  if (!lowered) first_dirty = before;
+  return checked(std::move(lowered), "lower the cleaned offset of");
+}
+
+// What the directory's files say of this log beyond `point` and `mark` would vouch for bytes that are written there
+// later. It is taken back durably before the log is cut; where there is no room for that, the log stays as it is.
+Status PartitionLog::Body::lower_promises(int64_t point, int64_t mark) {
+  auto const old_point = recovery_point.load(), old_mark = high_watermark.load();
+  Status lowered;
+  if (old_point > point) {
+    recovery_point = point;
+    lowered = checked(directory.write_recovery_points(LogDirectory::IfFull::refuse), "lower the recovery point of");
+  }
+  if (lowered && kind == LogKind::partition && old_mark > mark) {
+    high_watermark = mark;
+    lowered = checked(directory.write_checkpoints(LogDirectory::IfFull::refuse), "lower the high watermark of");
+  }
+  if (lowered) return {};
+  recovery_point = old_point;
+  high_watermark = old_mark;
+  return lowered;
 }
 
 Status PartitionLog::Body::truncate_to(Offset offset) {
@@ -61,15 +82,12 @@ Status PartitionLog::Body::truncate_to(Offset offset) {
   }
   if (offset < segments.front()->base()) return truncate_fully_and_start_at(offset, Wall{active().touched_ms()});
   std::lock_guard lock(io_mutex);
-  ++cut_count;
-  // A recovery point past the new end would vouch for bytes that are written there later.
-  if (recovery_point.load() > offset.value) {
-    // Where compaction has been the cut may fall between batches, and the next start finds an earlier end.
-    bool const is_compacted = offset.value < first_dirty.load();
-    recovery_point = is_compacted ? segments[SegmentList(segments).find(offset).value_or(0)]->base().value : offset.value;
-    MR_TRY(checked(directory.write_recovery_points(), "lower the recovery point of"));
-  }
+  // Where compaction has been the cut may fall between batches, and the next start finds an earlier end.
+  bool const is_compacted = offset.value < first_dirty.load();
+  auto const point = is_compacted ? segments[SegmentList(segments).find(offset).value_or(0)]->base() : offset;
   MR_TRY(lower_first_dirty(offset));
+  MR_TRY(lower_promises(point.value, offset.value));
+  ++cut_count;
   auto const work = [&]() -> Status {
     // Newest first: a crash on the way leaves a whole log.
     std::vector<std::shared_ptr<Segment>> removed;
@@ -119,19 +137,11 @@ Status PartitionLog::Body::truncate_to(Offset offset) {
 Status PartitionLog::Body::truncate_fully_and_start_at(Offset offset, Wall now) {
   MR_TRY(usable());
   std::lock_guard lock(io_mutex);
-  ++cut_count;
+  MR_TRY(lower_first_dirty(offset));
   // Until the new segment is durable a crash may leave no segment at all, or only the oldest. Then the log begins at the
   // start that was last noted, which may be long past: nothing may be vouched for. The next sync raises the point again.
-  int64_t const sure = 0;
-  if (recovery_point.load() != sure) {
-    recovery_point = sure;
-    MR_TRY(checked(directory.write_recovery_points(), "lower the recovery point of"));
-  }
-  if (kind == LogKind::partition && high_watermark.load() > sure) {
-    high_watermark = sure;
-    MR_TRY(checked(directory.write_checkpoints(LogDirectory::IfFull::refuse), "lower the high watermark of"));
-  }
-  MR_TRY(lower_first_dirty(offset));
+  MR_TRY(lower_promises(0, 0));
+  ++cut_count;
   auto const work = [&]() -> Status {
     auto const removed = std::exchange(segments, {});
     auto const position = removed.empty() ? LogPosition(0) : removed.back()->log_end();

@@ -98,10 +98,24 @@ class Replication : public testing::Test {
     for (auto const& [key, value] : topic_configs) configs.set(key, value);
     next->configs.set({metadata::ConfigResourceType::topic, std::string(kTopic)}, configs);
     image = next;
+    publish(before);
+  }
+  void publish(metadata::ImagePtr const& before) {
     for (int32_t id = 1; id <= 3; ++id) {
       if (!machine(id).is_running()) continue;
       machine(id).node()->control_reactor().post([this, id, before, after = image] { node(id).publish(before, after); });
     }
+  }
+  // As a process that was just started does; nothing else changes.
+  void register_again(int32_t id, Uuid incarnation) {
+    auto const before = image;
+    auto next = std::make_shared<metadata::Image>(*image);
+    next->offset += 1;
+    auto broker = std::make_shared<metadata::BrokerImage>(*image->find_broker(BrokerId(id)));
+    broker->incarnation_id = incarnation;
+    next->brokers.set(BrokerId(id), broker);
+    image = next;
+    publish(before);
   }
 
   // The one partition's leader asks; it gets what it wants, unless its epochs are old.
@@ -305,6 +319,37 @@ TEST_F(Replication, a_leader_of_old_cuts_what_its_successor_has_not) {
 }
 
 // Elections without a record: epochs that nobody wrote in leave no endless cut behind.
+// A leadership of before the restart is over: nobody may be answered in its epoch by what is left of it.
+TEST_F(Replication, roles_wait_for_the_registration_of_this_life) {
+  assign(LeaderEpoch(3), 1, {1}, {1}, 2);
+  start({1});
+  for (int i = 0; i < 3; ++i) produced(1, "old");
+  bool is_deleted = false;
+  machine(1).node()->control_reactor().post([&] {
+    replica(1)->delete_records(Offset(2), [&](ErrorCode, Offset) { is_deleted = true; }, node(1).run_lists_.control());
+  });
+  EXPECT_TRUE(wait_until([&] { return is_deleted; }));
+  kill(1, sim::CrashKind::process);
+  Uuid incarnation;
+  incarnation.bytes.fill(2);
+  options.incarnation_id = incarnation;
+  options.retention_check_interval = 100ms;  // other work on the log goes on
+  start({1});
+  EXPECT_EQ(replica(1)->status(), runtime::PartitionStatus::opening);
+  // What is told between the start and the registration is told to a replica that still waits.
+  assign(LeaderEpoch(4), 1, {1}, {1}, 2);
+  world.run_for(1s);
+  EXPECT_EQ(replica(1)->status(), runtime::PartitionStatus::opening);
+  EXPECT_EQ(produced(1, "too early"), "6 at -1");
+  register_again(1, incarnation);
+  world.run_for(1s);
+  EXPECT_EQ(produced(1, "new"), "0 at 3");
+  for (int32_t index = 0; index < 2; ++index) {
+    EXPECT_EQ(replica(1, index)->status(), runtime::PartitionStatus::leader);
+    EXPECT_EQ(marks(1, index).epoch, LeaderEpoch(4));
+  }
+}
+
 TEST_F(Replication, epochs_without_records_do_not_keep_a_follower_from_fetching) {
   assign(LeaderEpoch(1), 1, {1, 2}, {1, 2});
   start({1, 2});

@@ -136,4 +136,41 @@ TEST_F(PartitionDrivers, acks_of_the_leader_are_refused_when_their_sync_fails) {
             (std::vector<std::string>{fmt::format("0: {} at 0", static_cast<int>(ErrorCode::kafka_storage_error))}));
 }
 
+// What the directory vouches for is taken back before the log is cut, and a full disk has no room for that.
+TEST_F(PartitionDrivers, a_cut_that_a_full_disk_refuses_is_tried_again) {
+  auto& node = start();
+  auto const sink = std::make_shared<Sink>(log);
+  for (uint32_t i = 0; i < 3; ++i) on_node([&, i] { node.append(sink, i); });
+  world.run_for(1s);
+  on_node([&] {
+    MR_ASSERT(node.directory->flush_all().ok());
+    replication::BecomeFollower event;
+    event.epoch = LeaderEpoch(1);
+    event.leader = BrokerId(2);
+    node.driver->follow(event, node.here());
+  });
+  world.run_for(1s);
+  log.clear();
+  auto const hear_that_it_diverges = [&] {
+    on_node([&] {
+      FetchedPart part;
+      part.asked = {LeaderEpoch(1), Offset(3), LeaderEpoch(0), Offset(0)};
+      part.diverging = {LeaderEpoch(0), Offset(1)};
+      node.driver->fetched(
+          std::move(part),
+          [this](FollowAnswer answer) {
+            log.push_back(fmt::format("{} from {}", answer.what == FollowAnswer::What::retry ? "again" : "on", answer.next.offset));
+          },
+          node.here());
+    });
+    world.run_for(1s);
+  };
+  machine.disk().set_capacity(machine.disk().used_bytes());
+  hear_that_it_diverges();
+  machine.disk().set_capacity(int64_t{1} << 40);
+  hear_that_it_diverges();
+  EXPECT_EQ(log, (std::vector<std::string>{"again from 3", "on from 1"}));
+  EXPECT_EQ(node.driver->status(), PartitionStatus::follower);
+}
+
 }  // namespace millrace::runtime

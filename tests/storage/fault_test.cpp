@@ -1,6 +1,7 @@
 // Proves that full and failing disks cost what they must and nothing more. Names carry the scenario ids of the fault
 // catalogue.
 #include "fixture.h"
+#include "millrace/storage/plain_log.h"
 
 namespace millrace::storage {
 namespace {
@@ -143,6 +144,81 @@ TEST(FullDisk, DF_03_a_start_gives_up_the_ballast_and_gets_it_back_before_anybod
   machine.ballast_bytes = 0;
   MR_ASSERT_OK(machine.start());
   EXPECT_FALSE(machine.image.content(kFile).has_value());
+}
+
+// What the directory vouches for is taken back before the log is cut, and a full disk has no room for that.
+TEST(FullDisk, DF_03_a_cut_that_cannot_be_noted_is_refused) {
+  for (bool const is_emptied : {false, true}) {
+    Machine machine;
+    MR_ASSERT_OK(machine.start());
+    auto log = *machine.create({.segment_bytes = 1000});
+    auto const built = build(*log, 12);
+    log->on_high_watermark(Offset(24));
+    MR_ASSERT_OK(machine.flush());
+    MR_ASSERT_OK(machine.directory->write_checkpoints());
+    machine.image.set_capacity(machine.image.used_bytes());
+    auto const cut = is_emptied ? log->truncate_fully_and_start_at(Offset(40)) : log->truncate_to(Offset(10));
+    ASSERT_FALSE(cut.ok());
+    EXPECT_EQ(cut.error().kind, ErrorKind::no_space);
+    EXPECT_FALSE(machine.directory->is_offline());
+    EXPECT_EQ(read_all(*log, Offset(0)), built.whole);
+    machine.image.set_capacity(int64_t{1} << 40);
+    // Nor is anything forgotten that still holds.
+    MR_ASSERT_OK(append_next(*log, {}));
+    MR_ASSERT_OK(machine.flush(Mono{900s}));
+    MR_ASSERT_OK(machine.directory->write_checkpoints());
+    log.reset();
+    machine.lose_power();
+    MR_ASSERT_OK(machine.start());
+    log = *machine.open({.segment_bytes = 1000});
+    EXPECT_EQ(log->end().offset, Offset(25));
+    EXPECT_EQ(log->recovery_point(), Offset(25));
+    EXPECT_EQ(log->high_watermark_at_start(), Offset(24));
+    MR_ASSERT_OK(is_emptied ? log->truncate_fully_and_start_at(Offset(40)) : log->truncate_to(Offset(10)));
+    log.reset();
+    machine.lose_power();
+    MR_ASSERT_OK(machine.start());
+    MR_EXPECT_OK(machine.open({.segment_bytes = 1000}));
+  }
+}
+
+TEST(FullDisk, DF_03_the_metadata_log_is_not_cut_either) {
+  Machine machine;
+  MR_ASSERT_OK(machine.start());
+  auto log = *PlainLog::open(*machine.directory, kTopicId, {}, kNow);
+  for (int i = 0; i < 5; ++i) {
+    auto const batch = make_batch({.base = i});
+    ByteView const view(batch);
+    MR_ASSERT_OK(log->append({&view, 1}, kNow));
+  }
+  MR_ASSERT_OK(machine.flush());
+  machine.image.set_capacity(machine.image.used_bytes());
+  auto const cut = log->truncate_to(Offset(2));
+  ASSERT_FALSE(cut.ok());
+  EXPECT_EQ(cut.error().kind, ErrorKind::no_space);
+  EXPECT_EQ(log->end().offset, Offset(5));
+  log.reset();
+  machine.lose_power();
+  machine.image.set_capacity(int64_t{1} << 40);
+  MR_ASSERT_OK(machine.start());
+  MR_EXPECT_OK(PlainLog::open(*machine.directory, kTopicId, {}, kNow));
+}
+
+// An unclean election may cut below the mark, which vouches as well where everything is synced before it is acknowledged.
+TEST(FullDisk, IS_05_a_cut_below_the_mark_takes_the_mark_back) {
+  Machine machine;
+  machine.is_flush_promised = true;
+  MR_ASSERT_OK(machine.start());
+  auto log = *machine.create();
+  build(*log, 5);
+  MR_ASSERT_OK(log->sync());
+  log->on_high_watermark(Offset(10));
+  MR_ASSERT_OK(machine.directory->write_checkpoints());
+  MR_ASSERT_OK(log->truncate_to(Offset(4)));
+  log.reset();
+  machine.lose_power();
+  MR_ASSERT_OK(machine.start());
+  MR_EXPECT_OK(machine.open());
 }
 
 // Recovery does not read below the recovery point, so it must not rise over epochs that are in no file.

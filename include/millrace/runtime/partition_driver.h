@@ -274,8 +274,10 @@ class PartitionDriver final : public Driver {
   // partition_follower.cpp
   void append_fetched(FetchedPart part, FollowDone done);
   void adopt_leader_marks(FetchedPart const& part);
-  void truncate(Offset to, Task then);
-  void start_log_at(Offset start, Task then);
+  using CutDone = Callback<void(FollowAnswer::What)>;
+  void truncate(Offset to, CutDone then);
+  void start_log_at(Offset start, CutDone then);
+  FollowAnswer::What cut_done(Status const& status);
   void on_truncated();
   void answer_follower(FollowAnswer::What what, FollowDone done);
   void release_follower();

@@ -30,6 +30,9 @@ struct PartitionManagerOptions {
   Duration producer_check_interval = 10min;          // how often silent producers are dropped
   LogCleanerOptions cleaner;
   ReplicationOptions replication;
+  // Of this life of the process, where it registers as a broker. Until an image shows that registration, it tells what
+  // earlier lives were to do: no partition is told its role.
+  std::optional<Uuid> incarnation_id = std::nullopt;
 };
 
 class PartitionManager {
@@ -86,6 +89,8 @@ class PartitionManager {
 
   void add(TopicIdPartition const& id, std::string const& topic, metadata::PartitionImage const& partition,
            metadata::Image const& image);
+  bool is_registered_in(metadata::Image const& image) const;
+  void tell_all_roles(metadata::Image const& image);
   void tell_role(std::shared_ptr<PartitionDriver> const& driver, metadata::PartitionImage const& partition,
                  metadata::Image const& image);
   void remove(TopicIdPartition const& id);
@@ -144,6 +149,7 @@ class PartitionManager {
   Random random_;
   bool is_first_publication_ = true;
   bool are_found_opened_ = false;                    // what the first publication claims of what was on disk
+  bool may_tell_roles_ = false;                      // this life's registration has been published
   bool is_registered_ = false;
   bool is_stopping_ = false;
 };

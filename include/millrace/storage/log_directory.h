@@ -153,10 +153,13 @@ class LogDirectory {
   // Before a log of that name is made: no checkpoint file speaks of an older one any more.
   Status forget_durably(TopicPartition const& partition);
   Status flush(std::span<std::shared_ptr<PartitionLog> const> logs);
-  Status write_recovery_points();
+  // What is to become of the rest if there is no room for it: it is written later, or the call fails with no_space.
   enum class IfFull { later, refuse };
+  Status write_recovery_points(IfFull if_full);
   Status write_checkpoints(IfFull if_full);
+  Status write_cleaner_checkpoint(IfFull if_full);
   Status write_file(std::string_view name, std::string_view content, std::string& last);
+  Status require_written(std::string_view name, bool is_written) const;
   void note_disk_failure();
   Status check_earlier_write_back();
   Status start_flush_promise();

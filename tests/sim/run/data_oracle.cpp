@@ -60,8 +60,8 @@ void DataOracle::observe_partition(size_t p, size_t node, ClusterNode& of) {
   if (!is_known(*driver)) return;
   auto const marks = driver->marks();
   replica.end = marks.end.offset;
-  // A node that comes back takes up what its own metadata log says first; nobody reaches it before it has caught up
-  // and is registered. One that stops leads until its partitions were moved.
+  // Nobody reaches a node that comes back before it has caught up and is registered. One that stops leads until its
+  // partitions were moved.
   if (driver->status() != runtime::PartitionStatus::leader || replica.broker_epoch < 0) return;
   if (replica.leads != marks.epoch) {
     replica.leads = marks.epoch;
