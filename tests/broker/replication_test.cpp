@@ -318,7 +318,6 @@ TEST_F(Replication, a_leader_of_old_cuts_what_its_successor_has_not) {
   EXPECT_EQ(replica(1)->epochs()->entries(), replica(2)->epochs()->entries());
 }
 
-// Elections without a record: epochs that nobody wrote in leave no endless cut behind.
 // A leadership of before the restart is over: nobody may be answered in its epoch by what is left of it.
 TEST_F(Replication, roles_wait_for_the_registration_of_this_life) {
   assign(LeaderEpoch(3), 1, {1}, {1}, 2);
@@ -326,7 +325,7 @@ TEST_F(Replication, roles_wait_for_the_registration_of_this_life) {
   for (int i = 0; i < 3; ++i) produced(1, "old");
   bool is_deleted = false;
   machine(1).node()->control_reactor().post([&] {
-    replica(1)->delete_records(Offset(2), [&](ErrorCode, Offset) { is_deleted = true; }, node(1).run_lists_.control());
+    replica(1)->delete_records(Offset(2), {}, [&](ErrorCode, Offset) { is_deleted = true; }, node(1).run_lists_.control());
   });
   EXPECT_TRUE(wait_until([&] { return is_deleted; }));
   kill(1, sim::CrashKind::process);
@@ -350,6 +349,7 @@ TEST_F(Replication, roles_wait_for_the_registration_of_this_life) {
   }
 }
 
+// Elections without a record: epochs that nobody wrote in leave no endless cut behind.
 TEST_F(Replication, epochs_without_records_do_not_keep_a_follower_from_fetching) {
   assign(LeaderEpoch(1), 1, {1, 2}, {1, 2});
   start({1, 2});
