@@ -176,6 +176,8 @@ bool DataConsumer::take(size_t broker, Asked const& asked, checker::Nanos start,
   poll.log_start = answer.log_start_offset;
   poll.isolation = plan_.isolation;
   poll.is_from_leader = asked.is_of_leader;
+  run_.claim(asked.partition, answer.high_watermark, "the high watermark of a fetch");
+  run_.claim(asked.partition, next_offset, "a record that was read");
   run_.history.add_poll(poll, seen);
   records_seen_ += seen.size();
   position.offset = next_offset;
@@ -220,6 +222,7 @@ void DataAsker::ask_offset() {
                                         } else {
                                           asked.end = run_.now();
                                           asked.offset = answer->offset;
+                                          run_.claim(asked.partition, asked.offset, "ListOffsets");
                                           run_.history.ends.push_back(asked);
                                         }
                                         next();

@@ -29,6 +29,12 @@ struct Run {
   checker::History history;
   std::string broker_host = "broker";
   uint16_t broker_port = 9092;
+  // Of a cluster, where node i has id i + 1. Empty: there is the one broker above.
+  struct Broker {
+    std::string host;
+    uint16_t port{};
+  };
+  std::vector<Broker> brokers;
   std::vector<RunPartition> partitions;
   bool has_metadata = true;         // the broker answers Metadata and InitProducerId
   bool is_loading = true;           // producers make new sends
