@@ -69,6 +69,13 @@ Status PartitionLog::Body::truncate_to(Offset offset) {
     recovery_point = is_compacted ? segments[SegmentList(segments).find(offset).value_or(0)]->base().value : offset.value;
     MR_TRY(checked(directory.write_recovery_points(), "lower the recovery point of"));
   }
+  // The mark vouches, too, where every commit was flushed. A cut goes below it after an unclean election only.
+  if (high_watermark.load() > offset.value) {
+    high_watermark = offset.value;
+    if (kind == LogKind::partition) {
+      MR_TRY(checked(directory.write_checkpoints(LogDirectory::IfFull::refuse), "lower the high watermark of"));
+    }
+  }
   MR_TRY(lower_first_dirty(offset));
   auto const work = [&]() -> Status {
     // Newest first: a crash on the way leaves a whole log.
@@ -98,7 +105,6 @@ Status PartitionLog::Body::truncate_to(Offset offset) {
       are_epochs_dirty = true;
     }
     if (log_start.load() > offset.value) log_start = offset.value;
-    if (high_watermark.load() > offset.value) high_watermark = offset.value;
     if (synced_end.load() > offset.value) synced_end = offset.value;
     flushed_position = std::min(flushed_position.load(), end_mark().position.value);
     MR_TRY(remove_snapshots_past(offset));
