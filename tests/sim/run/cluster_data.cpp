@@ -68,6 +68,7 @@ bool ClusterRun::start_data() {
   if (!wait_for("the topics are made", is_made, kSettleLimit)) return false;
   data_oracle_ = std::make_unique<DataOracle>(cluster_, run_, [this](std::string text) { fail(std::move(text)); });
   run_.on_committed_claim = [this](auto partition, auto end, auto what) { data_oracle_->on_claim(partition, Offset(end), what); };
+  run_.on_served = [this](auto partition, auto node, auto epoch, auto start) { data_oracle_->on_served(partition, node, LeaderEpoch(epoch), start); };
   data_machine_.node()->sim_reactor(0).post([this] {
     auto random = random_.fork("data clients");
     for (uint32_t i = 0; i < plan_.producers; ++i) add_producer(run_, random);

@@ -92,7 +92,8 @@ ClusterPlan draw_quorum_plan(Random random, size_t node_count) {
     plan.fetch_timeout = milliseconds(300 + random.below(1700));
     plan.request_timeout = milliseconds(300 + random.below(1700));
   }
-  if (random.chance(0.3)) plan.quorum_fetch_bytes_max = static_cast<int32_t>(1 + random.below(2000));
+  // Often one batch at a time.
+  if (random.chance(0.5)) plan.quorum_fetch_bytes_max = static_cast<int32_t>(1 + random.below(random.chance(0.5) ? 100 : 2000));
   if (random.chance(0.5)) plan.snapshot_interval_bytes = static_cast<int64_t>(300 + random.below(4000));
   if (random.chance(0.5)) plan.snapshot_piece_bytes_max = static_cast<int32_t>(500 + random.below(2000));
   plan.admin_writers = static_cast<uint32_t>(1 + random.below(3));

@@ -102,6 +102,18 @@ void DataOracle::check_members(size_t p) {
   }
 }
 
+void DataOracle::on_served(size_t p, size_t node, LeaderEpoch epoch, checker::Nanos start) {
+  auto const& partition = partitions_[p];
+  auto const leader = partition.leaders.find(epoch);
+  if (leader == partition.leaders.end() || leader->second != node) {
+    return fail_(fmt::format("R3: partition {}: node {} answers for epoch {}, which it has not led", p, node + 1, epoch));
+  }
+  for (auto at = std::next(leader); at != partition.leaders.end(); ++at) {
+    if (at->second != node || partition.begun.at(at->first) >= start) continue;
+    return fail_(fmt::format("R3: partition {}: node {} answers for epoch {} when it leads epoch {}", p, node + 1, epoch, at->first));
+  }
+}
+
 void DataOracle::on_claim(size_t p, Offset end, std::string_view what) {
   auto const& commits = partitions_[p].commits;
   auto const committed = commits.empty() ? Offset{0} : commits.back().end;
@@ -183,6 +195,7 @@ void DataOracle::on_leads(size_t p, size_t node, runtime::PartitionDriver const&
   auto& partition = partitions_[p];
   ++leader_changes_;
   auto const [at, is_first] = partition.leaders.try_emplace(marks.epoch, node);
+  partition.begun.try_emplace(marks.epoch, run_.now());
   if (!is_first && at->second != node) {
     return fail_(fmt::format("R3: partition {}: nodes {} and {} both lead epoch {}", p, at->second + 1, node + 1, marks.epoch));
   }

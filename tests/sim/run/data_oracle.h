@@ -3,7 +3,7 @@
 //
 //   R1  whoever begins to lead an epoch holds everything that was ever committed
 //   R2  below what is committed all leaders have the same records, and no follower or answer claims more
-//   R3  one leader an epoch
+//   R3  one leader an epoch, who answers for no other: not before it leads, nor once it leads a later one
 //   R4  whom the controllers count as in sync or eligible has everything that was ever committed. One that started again
 //   R5  is judged once its registration is known: until then nobody can have told
 //   R6  nobody is taken into an in-sync set who is fenced or stopping; who is elected though not known to have everything
@@ -33,6 +33,8 @@ class DataOracle {
   void observe(size_t node, ClusterNode& of);
   // A client was told that everything below `end` is committed; by acknowledgement, mark or record.
   void on_claim(size_t partition, Offset end, std::string_view what);
+  // `node` answered what was asked of the leader of `epoch` at `start`.
+  void on_served(size_t partition, size_t node, LeaderEpoch epoch, checker::Nanos start);
   // The node has lost what was not on its disk.
   void on_power_loss(size_t node);
   uint64_t leader_changes() const { return leader_changes_; }
@@ -70,6 +72,7 @@ class DataOracle {
     Offset committed_end{0};
     std::vector<Commit> commits;  // whoever was ahead of everybody before; ends grow
     std::map<LeaderEpoch, size_t> leaders;
+    std::map<LeaderEpoch, checker::Nanos> begun;  // when that was seen
     // As the newest image has them.
     int32_t partition_epoch = -1;
     std::vector<BrokerId> in_sync, eligible;

@@ -59,6 +59,7 @@ void QuorumOracle::observe(size_t index, ClusterNode& node) {
       fail_(fmt::format("M4: node {} voted for {} in epoch {}, and before for {}", index + 1, seen.voted->id, machine->epoch(), at->second.id));
     }
   }
+  // What a new leader heard as a follower it has yet to confirm.
   bool const has_mark = machine->role() != raft::Role::leader || machine->has_committed_epoch();
   if (has_mark && seen.high_watermark != machine->high_watermark()) {
     seen.high_watermark = machine->high_watermark();
@@ -163,6 +164,12 @@ void QuorumOracle::on_committed(size_t index, raft::Machine const& machine) {
     return fail_(fmt::format("M2: node {} calls everything below {} committed: {}", index + 1, mark, difference));
   }
   if (mark <= committed_end_) return;
+  // A leader of another epoch could still replace it (Raft, section 5.4.2).
+  auto const last = epoch_at(machine.epochs(), mark - 1);
+  if (last && *last < machine.epoch() && machine.leader() != kNoBroker) {
+    return fail_(fmt::format("M2: node {} calls everything below {} committed in epoch {}, and the last record of that is of epoch {}", index + 1,
+                             mark, machine.epoch(), *last));
+  }
   size_t holders = 0;
   for (size_t i = 0; i < cluster_.size(); ++i) {
     auto* node = cluster_.node(i);

@@ -45,6 +45,9 @@ struct Run {
   // committed, by what). The scenario compares it with what it knows.
   std::function<void(checker::PartitionIndex, int64_t, std::string_view)> on_committed_claim;
 
+  // A node (by its place among the brokers) answered as the leader of that epoch what was asked at `start`.
+  std::function<void(checker::PartitionIndex, size_t node, int32_t epoch, checker::Nanos start)> on_served;
+
   checker::ClientId add_client() { return history.client_count++; }
   checker::Nanos now() const { return world.now().count(); }
   // An idempotent producer is told that the broker does not know its last batch. Without data loss that is an error.
