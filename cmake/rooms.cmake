@@ -87,7 +87,7 @@ mr_room(replication USES base bytes record protocol
 mr_room(coordinator USES base bytes record protocol
         MUTANTS classic/member.cpp classic/offsets.cpp classic/rebalance.cpp)
 mr_room(runtime USES base bytes env record protocol client storage raft metadata replication coordinator
-        MUTANTS coordinator_driver.cpp partition_driver.cpp partition_readers.cpp)
+        MUTANTS controller_driver.cpp coordinator_driver.cpp partition_driver.cpp partition_readers.cpp)
 mr_room(net USES base bytes env)
 mr_room(broker USES base bytes env record protocol client storage raft metadata replication coordinator runtime net)
 mr_room(env_os USES base bytes env EXTERNAL mr_boost spdlog::spdlog OpenSSL::SSL OpenSSL::Crypto)

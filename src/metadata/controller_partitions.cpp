@@ -9,9 +9,10 @@ namespace millrace::metadata {
 namespace {
 
 // Whoever is in sync could lead: it must be up, stay up, and be the one that fetched.
-bool is_eligible(Image const& tip, IsrMember const& member) {
+bool is_eligible(Image const& tip, [[maybe_unused]] Hooks& hooks, IsrMember const& member) {
   auto const* broker = tip.find_broker(member.id);
-  return broker != nullptr && broker->is_active() && (member.broker_epoch == -1 || member.broker_epoch == broker->epoch);
+  if (broker == nullptr || !broker->is_active()) return false;
+  return member.broker_epoch == -1 || member.broker_epoch == broker->epoch || MR_MUTANT(hooks, "metadata.stale_broker_epoch");
 }
 
 // No member twice, and replicas only.
@@ -40,7 +41,7 @@ ErrorCode check_isr_change(Image const& tip, [[maybe_unused]] Hooks& hooks, Brok
     if (change.isr.size() > 1) return ErrorCode::invalid_request;
     if (partition->recovery_state == LeaderRecoveryState::recovered) return ErrorCode::invalid_request;
   }
-  auto const is_good = [&](IsrMember const& member) { return is_eligible(tip, member); };
+  auto const is_good = [&](IsrMember const& member) { return is_eligible(tip, hooks, member); };
   bool const has_ineligible = !std::all_of(change.isr.begin(), change.isr.end(), is_good);
   if (has_ineligible && !MR_MUTANT(hooks, "metadata.ineligible_in_isr")) return ErrorCode::ineligible_replica;
   return ErrorCode::none;

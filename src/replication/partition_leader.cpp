@@ -14,6 +14,12 @@ bool contains(std::vector<BrokerId> const& list, BrokerId id) {
   return std::find(list.begin(), list.end(), id) != list.end();
 }
 
+// Under the broker epoch in which it fetched what it is known to have.
+IsrChange::Member member(auto const& follower, [[maybe_unused]] Hooks& hooks) {
+  if (MR_MUTANT(hooks, "no_broker_epoch_check")) return {follower.id, follower.broker.epoch};
+  return {follower.id, follower.broker_epoch.value_or(-1)};
+}
+
 }  // namespace
 
 void PartitionMachine::on(ReplicasChanged const& event, Mono now, Effects& out) {
@@ -42,7 +48,7 @@ void PartitionMachine::on(CheckInSync const&, Mono now, Effects& out) {
   size_t gone = 0;
   for (auto const& follower : followers_) {
     if (!follower.is_in_sync) continue;
-    if (is_caught_up(follower, now)) change.members.push_back({follower.id, follower.broker_epoch.value_or(-1)});
+    if (is_caught_up(follower, now)) change.members.push_back(member(follower, hooks_));
     else ++gone;
   }
   if (gone > 0) ask(std::move(change), out);
@@ -103,7 +109,7 @@ void PartitionMachine::maybe_expand(Follower& follower, Mono now, Effects& out) 
   IsrChange change;
   change.members.push_back({self_, -1});
   for (auto const& other : followers_) {
-    if (other.is_in_sync || &other == &follower) change.members.push_back({other.id, other.broker_epoch.value_or(-1)});
+    if (other.is_in_sync || &other == &follower) change.members.push_back(member(other, hooks_));
   }
   // From here on the mark waits for it: the controller may have taken it in before we hear of that.
   follower.is_joining = true;
@@ -128,6 +134,7 @@ bool PartitionMachine::is_caught_up(Follower const& follower, Mono now) const {
 // The controller would refuse anybody else.
 bool PartitionMachine::may_join(Follower const& follower) const {
   if (!follower.broker.is_alive || follower.broker.is_leaving || !follower.broker_epoch) return false;
+  if (MR_MUTANT(hooks_, "no_broker_epoch_check")) return true;
   return *follower.broker_epoch == -1 || *follower.broker_epoch == follower.broker.epoch;
 }
 
@@ -196,7 +203,7 @@ void PartitionMachine::set_brokers(std::vector<BrokerFact> const& brokers) {
 }
 
 void PartitionMachine::maybe_advance(Mono now, Effects& out) {
-  if (is_under_min_in_sync()) return;
+  if (is_under_min_in_sync() && !MR_MUTANT(hooks_, "no_min_isr_after_append")) return;
   auto mark = own_offset();
   if (MR_MUTANT(hooks_, "reply_before_sync")) mark = end_offset_;
   auto const counts = [&](Follower const& follower) {

@@ -122,6 +122,8 @@ void ControllerDriver::on_leader(LeaderEpoch epoch, Offset log_end, Wall now) {
 
 void ControllerDriver::on_lost_leadership(LeaderEpoch epoch) {
   if (is_reloading_) return hold([this, epoch] { on_lost_leadership(epoch); });
+  // The machine below keeps the same rule.
+  if (MR_MUTANT(env_.hooks(), "raft.append_without_leadership")) return;
   leading_.reset();
   is_active_ = false;
   refuse_waiting();

@@ -116,7 +116,6 @@ Status PartitionLog::Body::truncate_to(Offset offset) {
       are_epochs_dirty = true;
     }
     if (log_start.load() > offset.value) log_start = offset.value;
-    if (high_watermark.load() > offset.value) high_watermark = offset.value;
     if (synced_end.load() > offset.value) synced_end = offset.value;
     flushed_position = std::min(flushed_position.load(), end_mark().position.value);
     MR_TRY(remove_snapshots_past(offset));

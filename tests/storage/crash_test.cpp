@@ -542,6 +542,27 @@ TEST(Crash, IS_05_a_promise_to_flush_lasts_from_a_clean_start_until_it_is_withdr
   EXPECT_FALSE(machine.directory->kept_flush_promise());
 }
 
+// A leader that was elected uncleanly has less than was committed: whoever is cut to its log has no mark above its own end,
+// whenever its machine dies.
+TEST(Crash, IS_06_a_cut_below_the_high_watermark_lowers_it_on_the_disk) {
+  Machine machine;
+  machine.is_flush_promised = true;
+  MR_ASSERT_OK(machine.start());
+  auto log = *machine.create();
+  build(*log, 6);
+  MR_ASSERT_OK(log->sync());
+  log->on_high_watermark(Offset(8));
+  MR_ASSERT_OK(machine.directory->write_checkpoints());
+  MR_ASSERT_OK(log->truncate_to(Offset(4)));
+  log.reset();
+  machine.kill();
+  MR_ASSERT_OK(machine.start());
+  EXPECT_TRUE(machine.directory->kept_flush_promise());
+  auto opened = machine.open();
+  MR_ASSERT_OK(opened);
+  EXPECT_EQ((*opened)->end().offset, Offset(4));
+}
+
 TEST(Crash, IS_05_with_the_promise_nothing_below_the_high_watermark_is_cut) {
   for (bool const is_promised : {false, true}) {
     Machine machine;

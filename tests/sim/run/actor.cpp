@@ -1,6 +1,7 @@
 #include "sim/run/actor.h"
 
 #include "millrace/protocol/api/create_topics.h"
+#include "millrace/protocol/api/find_coordinator.h"
 #include "millrace/protocol/api/metadata.h"
 
 namespace millrace::sim {
@@ -24,20 +25,57 @@ int16_t Actor::draw_version(ApiKey key, int16_t lowest, int16_t highest) {
   return static_cast<int16_t>(random_.between(low, high));
 }
 
-void Actor::connect() {
-  if (connection_ != nullptr || is_connecting_) return;
-  is_connecting_ = true;
+void Actor::open(std::string const& host, uint16_t port, std::function<void(Result<std::shared_ptr<client::Connection>>)> done) {
   client::Options options;
   options.client_id = name_;
   options.request_timeout = request_timeout_;
-  client::Connection::open(env_.network(), reactor_, run_.broker_host, run_.broker_port, options,
-                           reactor_.now() + 2s, [this](Result<std::shared_ptr<client::Connection>> made) {
-                             is_connecting_ = false;
-                             if (!made.ok()) return reconnect_later();
-                             connection_ = *std::move(made);
-                             ++generation_;
-                             learn_metadata();
-                           });
+  client::Connection::open(env_.network(), reactor_, host, port, options, reactor_.now() + 2s, std::move(done));
+}
+
+void Actor::connect() {
+  if (connection_ != nullptr || is_connecting_) return;
+  is_connecting_ = true;
+  if (run_.brokers.empty()) return connect_to(run_.broker_host, run_.broker_port);
+  auto const& first = run_.brokers[random_.below(run_.brokers.size())];
+  open(first.host, first.port, [this](Result<std::shared_ptr<client::Connection>> made) {
+    if (!made.ok()) {
+      is_connecting_ = false;
+      return reconnect_later();
+    }
+    asked_ = *std::move(made);
+    find_coordinator();
+  });
+}
+
+void Actor::find_coordinator() {
+  protocol::FindCoordinatorRequest request;
+  Str key(group_of_coordinator_);
+  request.coordinator_keys = {&key, 1};
+  asked_->call<protocol::FindCoordinatorResponse>(
+      request,
+      [this](Result<client::Reply<protocol::FindCoordinatorResponse>> reply) {
+        reactor_.post([old = std::exchange(asked_, nullptr)] { old->close(); });
+        auto const* found = reply.ok() && reply->message.coordinators.size() == 1 ? &reply->message.coordinators[0] : nullptr;
+        bool const is_known = found != nullptr && found->error_code == ErrorCode::none && found->node_id >= 1 &&
+                              static_cast<size_t>(found->node_id) <= run_.brokers.size();
+        if (is_known) {
+          auto const& broker = run_.brokers[static_cast<size_t>(found->node_id - 1)];
+          return connect_to(broker.host, broker.port);
+        }
+        is_connecting_ = false;
+        reconnect_later();
+      },
+      4);
+}
+
+void Actor::connect_to(std::string const& host, uint16_t port) {
+  open(host, port, [this](Result<std::shared_ptr<client::Connection>> made) {
+    is_connecting_ = false;
+    if (!made.ok()) return reconnect_later();
+    connection_ = *std::move(made);
+    ++generation_;
+    learn_metadata();
+  });
 }
 
 void Actor::reconnect_later() {
@@ -61,7 +99,7 @@ void Actor::refresh() {
 }
 
 void Actor::learn_metadata() {
-  if (!run_.has_metadata) {
+  if (!run_.has_metadata || !run_.brokers.empty()) {
     is_ready_ = true;
     return on_connected();
   }

@@ -66,9 +66,14 @@ class Actor {
   Run& run_;
   Random random_;
   Duration request_timeout_ = 3s;
+  // In a cluster it speaks to this group's coordinator.
+  std::string group_of_coordinator_;
 
  private:
   void connect();
+  void open(std::string const& host, uint16_t port, std::function<void(Result<std::shared_ptr<client::Connection>>)> done);
+  void find_coordinator();
+  void connect_to(std::string const& host, uint16_t port);
   void learn_metadata();
   void reconnect_later();
   // All calls in flight fail one after the other; the connection is dropped when they have.
@@ -84,6 +89,7 @@ class Actor {
   env::Reactor& reactor_;
   std::string name_;
   std::shared_ptr<client::Connection> connection_;
+  std::shared_ptr<client::Connection> asked_;  // who is the coordinator
   uint64_t generation_ = 0;
   bool is_connecting_ = false;
   bool is_ready_ = false;

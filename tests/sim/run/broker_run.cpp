@@ -438,7 +438,13 @@ ScenarioResult BrokerRun::go() {
   result.failure = run_.failure.value_or("");
   result.hash = world_.trace().hash();
   result.events = world_.events_run();
+  result.counts[std::string(kVirtualMs)] = static_cast<uint64_t>(to_ms(world_.now()));
   result.probes = world_.probes();
+  for (auto const& send : run_.history.sends) {
+    if (send.outcome != checker::Outcome::ok) continue;
+    ++result.counts[std::string(kProduceRequests)];
+    result.counts[std::string(kAcknowledgedRecords)] += send.count;
+  }
   size_t sends_ok = 0, records = 0;
   for (auto const* producer : producers_) sends_ok += producer->sends_ok();
   for (auto const& read : run_.history.final_reads) records += read.records.size();

@@ -12,7 +12,10 @@ namespace {
 
 constexpr char const* kClusterId = "Q2x1c3RlcnMgaW4gdGltZQ";
 constexpr char const* kDirectory = "/data";
+constexpr char const* kMetadataDirectory = "/metadata";  // of nodes with a disk of its own for it
+constexpr Duration kQuickRestart = 50ms;  // sooner than anybody misses it
 
+char const* metadata_directory(ClusterPlan const& plan) { return plan.has_own_metadata_disk ? kMetadataDirectory : kDirectory; }
 std::string host_of(size_t index) { return fmt::format("node-{}", index + 1); }
 BrokerId id_of(size_t index) { return BrokerId(static_cast<int32_t>(index + 1)); }
 
@@ -32,7 +35,7 @@ broker::LocalNodeOptions make_options(NodeEnv& env, ClusterPlan const& plan, siz
     out.listeners.push_back(std::move(listener));
   }
   out.log_directories = {kDirectory};
-  out.metadata_directory = kDirectory;
+  out.metadata_directory = metadata_directory(plan);
   // An operator names the cluster once; a disk that is empty later was lost.
   if (is_first_start) out.cluster_id = kClusterId;
   out.directory.low_space_bytes = 0;
@@ -101,6 +104,14 @@ void ClusterNode::give_up(std::string const& reason) {
   env_.machine().kill(CrashKind::process);
 }
 
+void ClusterNode::listen() {
+  if (is_listening_ || node_->controller() == nullptr) return;
+  is_listening_ = true;
+  // A listener changes nothing of the node, which shows its controller to be looked at only.
+  auto& controller = const_cast<runtime::ControllerDriver&>(*node_->controller());
+  controller.publisher().subscribe([this](metadata::Publication const& publication) { told_ = publication.after; });
+}
+
 std::string ClusterNode::describe() const {
   auto out = fmt::format("phase {}", static_cast<int>(node_->phase()));
   if (auto const* machine = quorum()) out += fmt::format(", quorum {}", machine->text());
@@ -113,7 +124,7 @@ std::string ClusterNode::describe() const {
 Cluster::Cluster(World& world, ClusterPlan const& plan) : world_(world), plan_(plan), random_(world.random("cluster")) {
   for (size_t i = 0; i < plan.nodes.size(); ++i) {
     auto& machine = world.add_machine(host_of(i), 2);
-    members_.push_back({&machine, {}, false, machine.boots()});
+    members_.push_back({&machine, {}, false, false, machine.boots()});
     machine.on_end([this, i](bool) { on_end(i); });
   }
 }
@@ -133,7 +144,7 @@ void Cluster::start(size_t index) {
   auto& member = members_[index];
   member.is_held_down = false;
   if (member.machine->is_running()) return;
-  bool const is_first = member.machine->lives() == 0 || !member.machine->disk().durable_content(fmt::format("{}/meta.properties", kDirectory));
+  bool const is_first = member.machine->lives() == 0 || !member.machine->disk().durable_content(fmt::format("{}/meta.properties", metadata_directory(plan_)));
   member.machine->start([this, index, is_first, &member](NodeEnv& env) {
     return std::make_unique<ClusterNode>(env, plan_, index, is_first, member.reason);
   });
@@ -147,14 +158,22 @@ void Cluster::on_end(size_t index) {
   ++ends_;
   bool const lost_power = members_[index].boots != machine(index).boots();
   members_[index].boots = machine(index).boots();
-  if (on_ended_) on_ended_(index, lost_power);
+  bool const is_wiped = std::exchange(members_[index].is_wiped, false);
   auto& disk = machine(index).disk();
+  if (is_wiped) disk.erase(kDirectory);
+  if (on_ended_) on_ended_(index, lost_power || is_wiped);
   disk.clear_faults();
   disk.set_capacity(int64_t{1} << 40);
-  auto const wait = Duration(random_.between(0, restart_wait_max_.count()));
+  auto const wait = Duration(random_.between(0, random_.chance(0.3) ? kQuickRestart.count() : restart_wait_max_.count()));
   world_.schedule(world_.now() + wait, kWorldLife, "restart", [this, index] {
     if (!members_[index].is_held_down) start(index);
   });
+}
+
+void Cluster::wipe(size_t index) {
+  if (node(index) == nullptr) return;
+  members_[index].is_wiped = true;
+  machine(index).kill(CrashKind::process);
 }
 
 void Cluster::cut(size_t from, size_t to) { world_.network().cut(machine(from), machine(to)); }

@@ -34,6 +34,10 @@ class ClusterNode final : public Process {
   metadata::Image const* image() const {
     return node_->controller() == nullptr ? nullptr : node_->controller()->publisher().published().get();
   }
+  // What this node's partitions have been told, which may be ahead of what all of it has; null before the first time.
+  metadata::Image const* told() const { return told_.get(); }
+  // After each of its events.
+  void listen();
   std::string describe() const;
 
  private:
@@ -41,6 +45,8 @@ class ClusterNode final : public Process {
 
   NodeEnv& env_;
   std::string& reason_;
+  metadata::ImagePtr told_;
+  bool is_listening_ = false;
   std::unique_ptr<broker::LocalNode> node_;
 };
 
@@ -57,11 +63,13 @@ class Cluster {
 
   void start(size_t index);
   void start_all();
+  // The node dies and finds the disk with its partitions empty when it comes back.
+  void wipe(size_t index);
   // Ended nodes stay down until started (and are started again from then on).
   void hold_down(size_t index) { members_[index].is_held_down = true; }
   void set_restart_wait_max(Duration wait) { restart_wait_max_ = wait; }
-  // Called when a node has ended, with whether its machine has lost power.
-  void on_ended(std::function<void(size_t index, bool lost_power)> handler) { on_ended_ = std::move(handler); }
+  // Called when a node has ended, with whether it lost what was not on its disk, or all of it.
+  void on_ended(std::function<void(size_t index, bool has_lost)> handler) { on_ended_ = std::move(handler); }
   uint64_t ends() const { return ends_; }
 
   // Both directions between `index` and every other node.
@@ -78,6 +86,7 @@ class Cluster {
     Machine* machine{};
     std::string reason;  // why it gave up last
     bool is_held_down = false;
+    bool is_wiped = false;  // once it has ended
     uint32_t boots = 0;
   };
   void on_end(size_t index);

@@ -6,8 +6,17 @@ namespace millrace::sim {
 
 using namespace std::chrono_literals;
 
-ClusterFaults::ClusterFaults(World& world, Cluster& cluster, std::function<std::optional<size_t>()> leader, std::function<bool(size_t)> may_lose_power)
-    : world_(world), cluster_(cluster), leader_(std::move(leader)), may_lose_power_(std::move(may_lose_power)), random_(world.random("cluster faults")) {}
+constexpr Duration kReturnPatience = 5s;
+constexpr Duration kReturnCheck = 5ms;
+
+ClusterFaults::ClusterFaults(World& world, Cluster& cluster, std::function<std::optional<size_t>()> leader, std::function<bool(size_t)> may_lose_power,
+                             std::function<bool(size_t)> may_lose_disk)
+    : world_(world),
+      cluster_(cluster),
+      leader_(std::move(leader)),
+      may_lose_power_(std::move(may_lose_power)),
+      may_lose_disk_(std::move(may_lose_disk)),
+      random_(world.random("cluster faults")) {}
 
 void ClusterFaults::after(Duration wait, Task task) {
   world_.schedule(world_.now() + wait, kWorldLife, "fault", [this, task = std::move(task)]() mutable {
@@ -47,7 +56,9 @@ void ClusterFaults::next() {
   after(draw(10ms, cluster_.plan().fault_interval), [this] {
     std::vector<FaultKind> kinds;
     for (size_t i = 0; i < kFaultKinds; ++i) {
-      if (cluster_.plan().has_fault[i]) kinds.push_back(static_cast<FaultKind>(i));
+      auto const kind = static_cast<FaultKind>(i);
+      // That one comes with the elections.
+      if (cluster_.plan().has(kind) && kind != FaultKind::strike_new_leader) kinds.push_back(kind);
     }
     if (!kinds.empty()) strike(kinds[random_.below(kinds.size())]);
     next();
@@ -89,11 +100,7 @@ void ClusterFaults::strike(FaultKind kind) {
       }
       return;
     case FaultKind::orderly_stop: return machine.stop();
-    case FaultKind::isolate:
-      for (size_t i = 0; i < cluster_.size(); ++i) {
-        if (i != victim) ways.insert(ways.end(), {{i, victim}, {victim, i}});
-      }
-      return cut_for(std::move(ways));
+    case FaultKind::isolate: return isolate(victim);
     case FaultKind::cut_pair: return cut_for({{victim, other}, {other, victim}});
     case FaultKind::cut_one_way: return cut_for({{victim, other}});
     case FaultKind::deaf_or_mute: {
@@ -126,10 +133,50 @@ void ClusterFaults::strike(FaultKind kind) {
       DiskCall const calls[] = {DiskCall::sync, DiskCall::write, DiskCall::rename, DiskCall::sync_directory};
       return disk.add_fault({.call = calls[random_.below(4)], .skip = static_cast<int>(random_.below(10))});
     }
+    case FaultKind::strike_new_leader: return;
+    case FaultKind::strike_after_return:
+      machine.kill(CrashKind::process);
+      return strike_when_back(victim, other, kReturnPatience);
+    case FaultKind::wipe:
+      if (cluster_.plan().has_own_metadata_disk && cluster_.plan().nodes[victim].is_broker && may_lose_disk_(victim)) cluster_.wipe(victim);
+      return;
     case FaultKind::full_disk:
       disk.set_capacity(disk.used_bytes() + static_cast<int64_t>(random_.below(3000)));
       return after(draw(200ms, 2s), [&disk] { disk.set_capacity(int64_t{1} << 40); });
   }
+}
+
+void ClusterFaults::isolate(size_t node) {
+  std::vector<std::pair<size_t, size_t>> ways;
+  for (size_t i = 0; i < cluster_.size(); ++i) {
+    if (i != node) ways.insert(ways.end(), {{i, node}, {node, i}});
+  }
+  cut_for(std::move(ways));
+}
+
+void ClusterFaults::strike_node(size_t node) {
+  switch (random_.below(4)) {
+    case 0: return isolate(node);
+    case 1: return cluster_.machine(node).pause(draw(10ms, 3s));
+    case 2:
+      if (cluster_.plan().has(FaultKind::power_loss)) return lose_power(node);
+      [[fallthrough]];
+    default: return cluster_.machine(node).kill(CrashKind::process);
+  }
+}
+
+void ClusterFaults::strike_when_back(size_t returning, size_t node, Duration patience) {
+  after(kReturnCheck, [this, returning, node, patience] {
+    if (cluster_.is_serving(returning)) return after(draw(0ms, 200ms), [this, node] { strike_node(node); });
+    if (patience > Duration::zero()) strike_when_back(returning, node, patience - kReturnCheck);
+  });
+}
+
+// When a node dies all its partitions get new leaders at once.
+void ClusterFaults::on_new_leader(size_t node, bool is_of_quorum) {
+  if (!is_on_ || !cluster_.plan().has(FaultKind::strike_new_leader) || !random_.chance(is_of_quorum ? 0.3 : 0.03)) return;
+  ++counts_[static_cast<size_t>(FaultKind::strike_new_leader)];
+  after(random_.chance(0.5) ? Duration::zero() : draw(0ms, 60ms), [this, node] { strike_node(node); });
 }
 
 void ClusterFaults::lose_power(size_t index) {

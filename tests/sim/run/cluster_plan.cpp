@@ -9,7 +9,8 @@ namespace millrace::sim {
 std::string_view name_of(FaultKind kind) {
   static constexpr std::string_view kNames[kFaultKinds] = {
       "process_crash", "power_loss", "crash_at_disk_call", "orderly_stop", "isolate",   "cut_pair",     "cut_one_way",  "deaf_or_mute",
-      "cut_halves",    "reset",      "pause",              "clock_jump",   "slow_disk", "stalled_sync", "failing_disk", "full_disk"};
+      "cut_halves",    "reset",      "pause",              "clock_jump",   "slow_disk", "stalled_sync", "failing_disk", "full_disk",
+      "strike_new_leader", "strike_after_return", "wipe"};
   return kNames[static_cast<size_t>(kind)];
 }
 
@@ -33,10 +34,10 @@ std::string ClusterPlan::text() const {
       roles, faults, to_ms(fault_interval), to_ms(election_timeout), to_ms(fetch_timeout), to_ms(request_timeout),
       quorum_fetch_bytes_max, snapshot_piece_bytes_max, snapshot_interval_bytes, admin_writers);
   if (!has_brokers()) return out;
-  return out + fmt::format(" partitions={} rf={} min_in_sync={} flush={} segment_bytes={} index_interval={} racks={} session={}ms lag_max={}ms replica_fetch_bytes={} producers={} consumers={} "
-                           "committers={} produce_pause={}ms",
-                           partitions, replication_factor, min_in_sync, is_flush, segment_bytes, index_interval, has_racks, to_ms(broker_session), to_ms(replica_lag_max), replica_fetch_bytes_max, producers,
-                           consumers, committers, to_ms(produce_pause_max));
+  return out + fmt::format(" partitions={} rf={} min_in_sync={} flush={} own_metadata_disk={} segment_bytes={} index_interval={} racks={} session={}ms lag_max={}ms replica_fetch_bytes={} producers={} consumers={} "
+                           "committers={} members={} operator={} loose_topic={} cycler={} produce_pause={}ms",
+                           partitions, replication_factor, min_in_sync, is_flush, has_own_metadata_disk, segment_bytes, index_interval, has_racks, to_ms(broker_session), to_ms(replica_lag_max), replica_fetch_bytes_max, producers,
+                           consumers, committers, members, has_operator, has_loose_topic, has_cycler, to_ms(produce_pause_max));
 }
 
 namespace {
@@ -57,6 +58,7 @@ void draw_load(Random random, ClusterPlan& plan) {
   plan.replication_factor = std::min<int16_t>(3, brokers);
   plan.min_in_sync = std::min<int32_t>(2, brokers);
   plan.is_flush = random.chance(0.4);
+  plan.has_own_metadata_disk = random.chance(0.3);
   plan.segment_bytes = random.chance(0.5) ? 1 << 20 : int64_t{1} << (13 + random.below(4));
   plan.index_interval = random.chance(0.5) ? 4096 : static_cast<int64_t>(1 + random.below(500));
   plan.has_racks = random.chance(0.3);
@@ -66,6 +68,10 @@ void draw_load(Random random, ClusterPlan& plan) {
   plan.producers = static_cast<uint32_t>(3 + random.below(2));
   plan.consumers = static_cast<uint32_t>(1 + random.below(3));
   plan.committers = static_cast<uint32_t>(random.below(3));
+  if (random.chance(0.4)) plan.members = static_cast<uint32_t>(2 + random.below(3));
+  plan.has_operator = random.chance(0.4);
+  plan.has_loose_topic = random.chance(0.3);
+  plan.has_cycler = random.chance(0.3);
   plan.load_span = milliseconds(20'000);
 }
 
@@ -86,7 +92,8 @@ ClusterPlan draw_quorum_plan(Random random, size_t node_count) {
     plan.fetch_timeout = milliseconds(300 + random.below(1700));
     plan.request_timeout = milliseconds(300 + random.below(1700));
   }
-  if (random.chance(0.3)) plan.quorum_fetch_bytes_max = static_cast<int32_t>(1 + random.below(2000));
+  // Often one batch at a time.
+  if (random.chance(0.5)) plan.quorum_fetch_bytes_max = static_cast<int32_t>(1 + random.below(random.chance(0.5) ? 100 : 2000));
   if (random.chance(0.5)) plan.snapshot_interval_bytes = static_cast<int64_t>(300 + random.below(4000));
   if (random.chance(0.5)) plan.snapshot_piece_bytes_max = static_cast<int32_t>(500 + random.below(2000));
   plan.admin_writers = static_cast<uint32_t>(1 + random.below(3));

@@ -32,8 +32,11 @@ enum class FaultKind : uint8_t {
   stalled_sync,  // syncs take seconds
   failing_disk,
   full_disk,
+  strike_new_leader,   // of the quorum or of a partition, at once or a moment after its election
+  strike_after_return, // a node is started again, and the moment it serves another one is struck
+  wipe,                // the disk with the partitions is replaced by an empty one
 };
-inline constexpr size_t kFaultKinds = 16;
+inline constexpr size_t kFaultKinds = 19;
 std::string_view name_of(FaultKind kind);
 
 struct ClusterPlan {
@@ -56,6 +59,7 @@ struct ClusterPlan {
   int16_t replication_factor = 3;
   int32_t min_in_sync = 2;
   bool is_flush = false;  // flush.messages=1
+  bool has_own_metadata_disk = false;
   int64_t segment_bytes = 1 << 20;
   int64_t index_interval = 4096;
   bool has_racks = false;
@@ -65,6 +69,10 @@ struct ClusterPlan {
   uint32_t producers = 3;
   uint32_t consumers = 2;
   uint32_t committers = 1;
+  uint32_t members = 0;  // of one group
+  bool has_operator = false;     // who elects preferred leaders and changes min.insync.replicas
+  bool has_loose_topic = false;  // with unclean leader election
+  bool has_cycler = false;       // of a topic that is deleted and made again
   Duration produce_pause_max = std::chrono::milliseconds(150);
 
   bool has(FaultKind kind) const { return has_fault[static_cast<size_t>(kind)]; }

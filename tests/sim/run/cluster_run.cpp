@@ -10,7 +10,9 @@ using namespace std::chrono_literals;
 
 // A job that a slow disk was given before it was healed still takes its time.
 constexpr Duration kSettleLimit = 100s;
+constexpr uint64_t kFaultsMin = 3;  // that strike while there is load
 constexpr std::string_view kMetadataLog = "/__cluster_metadata-0/";
+constexpr std::string_view kOffsetsLogs = "/__consumer_offsets-";
 
 // What runs on a client machine: it is there until the end of the run.
 class ClusterClients final : public Process {
@@ -28,22 +30,28 @@ ClusterRun::ClusterRun(ScenarioInput const& input, std::string name, ClusterPlan
       world_({.seed = input.seed, .mutant = input.mutant, .has_chaos = true, .trace = input.trace}),
       cluster_(world_, plan_),
       oracle_(cluster_, [this](std::string text) { fail(std::move(text)); }),
-      faults_(world_, cluster_, [this] { return oracle_.leader(); }, [this](size_t i) { return may_lose_power(i); }),
+      faults_(world_, cluster_, [this] { return oracle_.leader(); }, [this](size_t i) { return may_lose_power(i); },
+              [this](size_t i) { return may_lose_disk(i); }),
       client_machine_(world_.add_machine("clients", 2)),
       data_machine_(world_.add_machine("data-clients", 2)),
-      run_(world_) {}
+      group_machine_(world_.add_machine("group-clients", 2)),
+      run_(world_),
+      loose_run_(world_) {}
 
 ClusterRun::~ClusterRun() = default;
 
 bool ClusterRun::may_lose_power(size_t index) {
-  if (!plan_.nodes[index].is_broker || plan_.is_flush) return true;
+  return !plan_.nodes[index].is_broker || plan_.is_flush || may_lose_disk(index);
+}
+
+bool ClusterRun::may_lose_disk(size_t index) {
   if (!lossy_.empty()) return false;
   lossy_.insert(index);
   return true;
 }
 
-void ClusterRun::on_ended(size_t index, bool lost_power) {
-  if (lost_power && data_oracle_ != nullptr) data_oracle_->on_power_loss(index);
+void ClusterRun::on_ended(size_t index, bool has_lost) {
+  if (has_lost && data_oracle_ != nullptr) data_oracle_->on_power_loss(index);
 }
 
 // The newest that any node has published.
@@ -107,8 +115,15 @@ void ClusterRun::observe() {
     if (env == nullptr || env->life() != owner) continue;
     auto* node = cluster_.node(i);
     if (node == nullptr) return;
+    node->listen();
+    auto const elections = oracle_.elections();
     oracle_.observe(i, *node);
-    if (data_oracle_ != nullptr) data_oracle_->observe(i, *node);
+    if (oracle_.elections() != elections) faults_.on_new_leader(i, true);
+    if (data_oracle_ != nullptr) {
+      auto const changes = data_oracle_->leader_changes();
+      data_oracle_->observe(i, *node);
+      if (data_oracle_->leader_changes() != changes) faults_.on_new_leader(i, false);
+    }
     if (!lossy_.empty()) forgive_lossy();
   }
 }
@@ -166,37 +181,67 @@ bool ClusterRun::settle() {
   return wait_for("metadata can be changed", [&] { return acknowledged() > before; }, kSettleLimit);
 }
 
+bool ClusterRun::run_load() {
+  faults_.start();
+  bool const is_well = run_for(plan_.load_span) && wait_for("enough faults have struck", [this] { return faults_.count() >= kFaultsMin; }, kSettleLimit);
+  faults_.stop();
+  return is_well;
+}
+
 ScenarioResult ClusterRun::go() {
   ScenarioResult result;
   result.options = fmt::format("scenario={} {}", name_, plan_.text());
   note_options(result.options);
-  cluster_.on_ended([this](size_t index, bool lost_power) { on_ended(index, lost_power); });
+  cluster_.on_ended([this](size_t index, bool has_lost) { on_ended(index, has_lost); });
   cluster_.start_all();
   start_clients();
-  if (settle() && start_data()) {
-    faults_.start();
-    run_for(plan_.load_span);
-    faults_.stop();
-    if (!run_.failure && settle() && run_trial() && settle() && check_data()) check_at_rest();
+  if (settle() && start_data() && start_members()) {
+    if (run_load() && settle() && run_trial() && settle() && check_data() && check_members()) check_at_rest();
   }
   result.failure = run_.failure.value_or("");
   result.hash = world_.trace().hash();
   result.events = world_.events_run();
   result.probes = world_.probes();
+  result.counts = counts();
   result.options += fmt::format(" | trial={} virtual_s={} ends={} faults={} ({}) epochs={} committed={} images={} acknowledged={}",
                                 trial_, world_.now() / 1s, cluster_.ends(), faults_.count(), faults_.text(), oracle_.elections(),
                                 oracle_.committed_end(), oracle_.images_compared(), acknowledged());
   if (data_oracle_ != nullptr) {
-    uint64_t requests = 0, records = 0, seen = 0, commits = 0;
-    for (auto const* producer : producers_) requests += producer->requests(), records += producer->records_ok();
+    uint64_t seen = 0, commits = 0;
     for (auto const* consumer : consumers_) seen += consumer->records_seen();
     for (auto const* committer : committers_) commits += committer->acknowledged();
-    result.options += fmt::format(" produces={} records_ok={} records_seen={} polls={} commits={} leader_changes={}", requests, records, seen,
-                                  run_.history.polls.size(), commits, data_oracle_->leader_changes());
+    if (group_ != nullptr) result.options += fmt::format(" generations={} member_commits={}", group_->newest_generation(), group_->commits_ok());
+    if (cycler_ != nullptr) result.options += fmt::format(" topics={}", cycler_->topics());
+    result.options += fmt::format(" produces={} records_ok={} records_seen={} polls={} commits={} leader_changes={} unclean={}", acknowledged_requests(), acknowledged_records(),
+                                  seen, run_.history.polls.size(), commits, data_oracle_->leader_changes(), data_oracle_->unclean_elections());
   }
   if (run_.failure && input_.trace != nullptr) fmt::print(input_.trace, "{}", run_.history.text());
   for (size_t i = 0; i < cluster_.size(); ++i) cluster_.machine(i).on_end(nullptr);
   return result;
+}
+
+uint64_t ClusterRun::acknowledged_requests() const {
+  uint64_t out = 0;
+  for (auto const* producer : producers_) out += producer->requests_ok();
+  return out;
+}
+
+uint64_t ClusterRun::acknowledged_records() const {
+  uint64_t out = 0;
+  for (auto const* producer : producers_) out += producer->records_ok();
+  return out;
+}
+
+Counts ClusterRun::counts() const {
+  Counts out;
+  out[std::string(kVirtualMs)] = static_cast<uint64_t>(to_ms(world_.now()));
+  out[std::string(kAcknowledgedRecords)] = acknowledged_records();
+  out[std::string(kProduceRequests)] = acknowledged_requests();
+  for (size_t i = 0; i < kFaultKinds; ++i) {
+    auto const kind = static_cast<FaultKind>(i);
+    out[fmt::format("{}{}", kFaultPrefix, name_of(kind))] = faults_.count(kind);
+  }
+  return out;
 }
 
 void ClusterRun::check_at_rest() {
@@ -219,25 +264,27 @@ void ClusterRun::check_at_rest() {
     }
   }
   compare_logs(kMetadataLog, oracle_.committed_end());
+  // At rest nobody has a tail of his own.
+  if (!run_.failure) compare_logs(kOffsetsLogs, Offset(std::numeric_limits<int64_t>::max()));
 }
 
-// Byte for byte, batch for batch, where two nodes have the same offsets.
+// Byte for byte, batch for batch, where two nodes have the same offsets of the same log.
 void ClusterRun::compare_logs(std::string_view directory, Offset end) {
-  std::map<int64_t, std::pair<uint64_t, size_t>> batches;
+  std::map<std::pair<std::string, int64_t>, std::pair<uint64_t, size_t>> batches;
   for (size_t i = 0; i < cluster_.size(); ++i) {
     auto const& disk = cluster_.machine(i).disk();
     for (auto const& path : disk.files()) {
       if (path.find(directory) == std::string::npos || !path.ends_with(".log")) continue;
+      auto const log = path.substr(0, path.rfind('/'));
       auto const content = disk.content(path).value_or("");
       record::BatchReader reader(as_bytes(content));
       record::BatchView batch;
       while (reader.next(batch)) {
         if (batch.next_offset() > end) break;
         auto const print = Trace::hash_of(batch.bytes());
-        auto const [at, is_first] = batches.try_emplace(batch.base_offset().value, print, i);
+        auto const [at, is_first] = batches.try_emplace({log, batch.base_offset().value}, print, i);
         if (!is_first && at->second.first != print) {
-          return fail(fmt::format("C14: {} of nodes {} and {} differs in the batch at offset {}", directory, at->second.second + 1, i + 1,
-                                  batch.base_offset()));
+          return fail(fmt::format("C14: {} of nodes {} and {} differs in the batch at offset {}", log, at->second.second + 1, i + 1, batch.base_offset()));
         }
       }
     }

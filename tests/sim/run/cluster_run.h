@@ -9,10 +9,13 @@
 #include "sim/run/admin_writer.h"
 #include "sim/run/cluster.h"
 #include "sim/run/cluster_faults.h"
+#include "sim/run/cluster_operator.h"
 #include "sim/run/data_actor.h"
 #include "sim/run/data_oracle.h"
+#include "sim/run/group_member.h"
 #include "sim/run/quorum_oracle.h"
 #include "sim/run/scenario.h"
+#include "sim/run/topic_cycler.h"
 
 namespace millrace::sim {
 
@@ -32,23 +35,40 @@ class ClusterRun {
   void start_clients();
   bool start_data();
   bool check_data();
+  void add_producer(Run& run, Random& random);
+  bool check_loose_topic();
+  bool check_cycled_topic();
   bool are_all_in_sync();
   void check_history();
+
+  // A group with members (cluster_groups.cpp).
+  bool start_members();
+  bool check_members();
+  bool has_group_settled() const;
+  std::string ask_coordinator();
+  std::string group_at_rest();
+  std::string describe_members() const;
+
   std::string describe_clients() const;
   template <class A, class... Args>
-  A& add_actor(Args&&... args);
+  A& add_actor(Run& run, Args&&... args);
   void observe();
   bool settle();
   bool has_settled();
+  bool run_load();
   size_t acknowledged() const;
+  uint64_t acknowledged_requests() const;  // of Produce
+  uint64_t acknowledged_records() const;
+  Counts counts() const;
   void check_at_rest();
   void compare_logs(std::string_view directory, Offset end);
 
   // The last copy of what was acknowledged must not be lost.
   bool may_lose_power(size_t index);
+  bool may_lose_disk(size_t index);
   metadata::Image const* newest_image();
   static bool is_in_sync_everywhere(metadata::Image const& image, size_t index);
-  void on_ended(size_t index, bool lost_power);
+  void on_ended(size_t index, bool has_lost);
   void forgive_lossy();
 
   // Trials (cluster_trials.cpp).
@@ -68,12 +88,19 @@ class ClusterRun {
   ClusterFaults faults_;
   Machine& client_machine_;
   Machine& data_machine_;
+  Machine& group_machine_;
   Run run_;
+  Run loose_run_;  // of the topic with unclean elections, which may lose what was acknowledged
   std::unique_ptr<DataOracle> data_oracle_;
   std::vector<AdminWriter*> writers_;
   std::vector<DataProducer*> producers_;
+  std::vector<DataProducer*> loose_producers_;
   std::vector<DataConsumer*> consumers_;
   std::vector<OffsetCommitter*> committers_;
+  TopicCycler* cycler_ = nullptr;
+  std::unique_ptr<GroupLedger> group_;
+  GroupRun group_run_;
+  std::vector<GroupMember*> members_;
   std::set<size_t> lossy_;  // brokers that lost what was in their page cache, and are not in sync everywhere again
   uint64_t observed_events_ = 0;
   std::string trial_;

@@ -4,7 +4,6 @@
 #include <deque>
 #include <functional>
 #include <memory>
-#include <set>
 #include <vector>
 
 #include "millrace/protocol/api/fetch.h"
@@ -68,7 +67,7 @@ class DataProducer final : public DataActor {
  public:
   DataProducer(NodeEnv& env, size_t reactor, Run& run, std::vector<ClusterClient::Address> brokers, DataProducerPlan plan);
   bool is_idle() const;
-  uint64_t requests() const { return requests_; }
+  uint64_t requests_ok() const { return requests_ok_; }
   uint64_t records_ok() const { return records_ok_; }
   std::string describe() const;
 
@@ -112,7 +111,7 @@ class DataProducer final : public DataActor {
   ProducerEpoch producer_epoch_{-1};
   bool is_getting_id_ = false;
   bool must_start_again_ = false;
-  uint64_t requests_ = 0;
+  uint64_t requests_ok_ = 0;
   uint64_t records_ok_ = 0;
 };
 
@@ -174,8 +173,7 @@ class DataAsker final : public DataActor {
   bool is_asking_ = false;
 };
 
-// Commits rising offsets of one partition for a group of its own, and asks for them: what was acknowledged last is what
-// a fetch finds, whoever coordinates the group by then (C9).
+// Commits rising offsets of one partition for a group of its own, and asks for them, whoever coordinates the group by then.
 class OffsetCommitter final : public DataActor {
  public:
   OffsetCommitter(NodeEnv& env, size_t reactor, Run& run, std::vector<ClusterClient::Address> brokers);
@@ -195,6 +193,7 @@ class OffsetCommitter final : public DataActor {
   void again();
 
   std::string group_;
+  checker::ClientId id_;  // and its group's number
   size_t coordinator_ = kNobody;
   bool is_started_ = false;
   bool is_finishing_ = false;
@@ -202,7 +201,6 @@ class OffsetCommitter final : public DataActor {
   std::optional<int64_t> committing_;
   int64_t next_offset_ = 1;
   int64_t acknowledged_offset_ = -1;
-  std::set<int64_t> uncertain_;  // may still be written by a request whose answer was lost
   uint64_t acknowledged_count_ = 0;
   ErrorCode last_error_ = ErrorCode::none;
 };

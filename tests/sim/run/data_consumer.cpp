@@ -176,6 +176,9 @@ bool DataConsumer::take(size_t broker, Asked const& asked, checker::Nanos start,
   poll.log_start = answer.log_start_offset;
   poll.isolation = plan_.isolation;
   poll.is_from_leader = asked.is_of_leader;
+  if (asked.is_of_leader && run_.on_served) run_.on_served(asked.partition, broker, asked.epoch, start);
+  run_.claim(asked.partition, answer.high_watermark, "the high watermark of a fetch");
+  run_.claim(asked.partition, next_offset, "a record that was read");
   run_.history.add_poll(poll, seen);
   records_seen_ += seen.size();
   position.offset = next_offset;
@@ -213,13 +216,15 @@ void DataAsker::ask_offset() {
     OffsetQuestion const question(info, is_latest ? kLatest : kEarliest, isolation);
     checker::EndAsked asked{id_, p, run_.now(), 0, info.leader_epoch, is_latest, isolation, -1};
     client_.call<ListOffsetsResponse>(broker, question.request, kListOffsetsLowest, 11,
-                                      [this, asked, next](client::Reply<ListOffsetsResponse>* reply) mutable {
+                                      [this, asked, broker, next](client::Reply<ListOffsetsResponse>* reply) mutable {
                                         auto const* answer = only_answer(reply);
                                         if (answer == nullptr || answer->error_code != ErrorCode::none) {
                                           refresh_later();
                                         } else {
                                           asked.end = run_.now();
                                           asked.offset = answer->offset;
+                                          if (run_.on_served) run_.on_served(asked.partition, broker, asked.leader_epoch, asked.start);
+                                          run_.claim(asked.partition, asked.offset, "ListOffsets");
                                           run_.history.ends.push_back(asked);
                                         }
                                         next();

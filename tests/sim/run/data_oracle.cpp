@@ -1,5 +1,7 @@
 #include "sim/run/data_oracle.h"
 
+#include <algorithm>
+
 namespace millrace::sim {
 namespace {
 
@@ -7,7 +9,7 @@ BrokerId id_of(size_t node) { return BrokerId(static_cast<int32_t>(node + 1)); }
 
 }  // namespace
 
-DataOracle::DataOracle(Cluster& cluster, Run& run, Fail fail) : cluster_(cluster), run_(run), fail_(std::move(fail)), partitions_(run.partitions.size()) {
+DataOracle::DataOracle(Cluster& cluster, Run& run, Fail fail) : cluster_(cluster), run_(run), fail_(std::move(fail)), partitions_(run.partitions.size()), brokers_(cluster.size()) {
   for (auto& partition : partitions_) partition.replicas.resize(cluster.size());
 }
 
@@ -30,8 +32,92 @@ void DataOracle::on_power_loss(size_t node) {
 }
 
 void DataOracle::observe(size_t node, ClusterNode& of) {
+  if (of.told() != nullptr && of.told()->offset > newest_image_) observe_image(*of.told());
   if (!cluster_.plan().nodes[node].is_broker) return;
   for (size_t p = 0; p < partitions_.size(); ++p) observe_partition(p, node, of);
+}
+
+void DataOracle::observe_image(metadata::Image const& image) {
+  newest_image_ = image.offset;
+  for (size_t node = 0; node < brokers_.size(); ++node) {
+    auto const* broker = image.find_broker(id_of(node));
+    brokers_[node] = broker == nullptr ? Broker() : Broker{broker->epoch, broker->is_active()};
+  }
+  observe_elections(image);
+  for (size_t p = 0; p < partitions_.size(); ++p) {
+    auto const* topic = image.find_topic(run_.partitions[p].topic_id);
+    auto const* partition = topic == nullptr ? nullptr : topic->find_partition(run_.partitions[p].number);
+    if (partition == nullptr) continue;
+    if (partition->partition_epoch != partitions_[p].partition_epoch) observe_sets(p, *partition);
+    check_members(p);
+  }
+}
+
+void DataOracle::observe_elections(metadata::Image const& image) {
+  auto const has = [](std::vector<BrokerId> const& list, BrokerId id) { return std::ranges::find(list, id) != list.end(); };
+  image.topics_by_id.for_each([&](TopicId const& id, metadata::TopicImagePtr const& topic) {
+    auto const before = std::exchange(topics_[id], topic);
+    if (before == nullptr || before == topic) return;
+    topic->partitions.for_each([&](int32_t index, metadata::PartitionImagePtr const& partition) {
+      auto const* old = before->find_partition(index);
+      if (old == nullptr || partition->leader == kNoBroker || partition->leader_epoch == old->leader_epoch) return;
+      // Two changes at once may have had others in sync in between.
+      if (partition->partition_epoch != old->partition_epoch + 1) return;
+      if (has(old->isr, partition->leader) || has(old->elr, partition->leader)) return;
+      ++unclean_elections_;
+      if (partition->isr == std::vector{partition->leader} && partition->elr.empty()) return;
+      fail_(fmt::format("R6: {}-{}: node {} was elected though it was neither in sync nor eligible, and {} others are in sync, {} eligible",
+                        topic->name, index, partition->leader, partition->isr.size() - 1, partition->elr.size()));
+    });
+  });
+}
+
+void DataOracle::observe_sets(size_t p, metadata::PartitionImage const& image) {
+  auto& partition = partitions_[p];
+  for (auto const id : image.isr) {
+    bool const is_new = std::ranges::find(partition.in_sync, id) == partition.in_sync.end();
+    if (!is_new || partition.partition_epoch < 0 || brokers_[static_cast<size_t>(id.value - 1)].is_active) continue;
+    fail_(fmt::format("R6: partition {}: node {} is taken into the in-sync set of partition epoch {} while it is fenced or stopping", p, id,
+                      image.partition_epoch));
+  }
+  partition.partition_epoch = image.partition_epoch;
+  partition.in_sync = image.isr;
+  partition.eligible = image.elr;
+}
+
+void DataOracle::check_members(size_t p) {
+  auto const& partition = partitions_[p];
+  // Whose leader has not heard of a min.insync.replicas that was raised shrinks the in-sync set by the old one.
+  bool const is_min_in_sync_fixed = !cluster_.plan().has_operator;
+  for (auto const* members : {&partition.in_sync, &partition.eligible}) {
+    if (members == &partition.eligible && !is_min_in_sync_fixed) continue;
+    for (auto const id : *members) {
+      auto const node = static_cast<size_t>(id.value - 1);
+      auto const& replica = partition.replicas[node];
+      if (replica.known_broker_epoch != brokers_[node].epoch || replica.known_end >= partition.committed_end) continue;
+      return fail_(fmt::format("R4 R5: partition {}: node {} is {} in partition epoch {} with a log that ends at {}; everything below {} is committed",
+                               p, node + 1, members == &partition.in_sync ? "in sync" : "eligible", partition.partition_epoch, replica.known_end,
+                               partition.committed_end));
+    }
+  }
+}
+
+void DataOracle::on_served(size_t p, size_t node, LeaderEpoch epoch, checker::Nanos start) {
+  auto const& partition = partitions_[p];
+  auto const leader = partition.leaders.find(epoch);
+  if (leader == partition.leaders.end() || leader->second != node) {
+    return fail_(fmt::format("R3: partition {}: node {} answers for epoch {}, which it has not led", p, node + 1, epoch));
+  }
+  for (auto at = std::next(leader); at != partition.leaders.end(); ++at) {
+    if (at->second != node || partition.begun.at(at->first) >= start) continue;
+    return fail_(fmt::format("R3: partition {}: node {} answers for epoch {} when it leads epoch {}", p, node + 1, epoch, at->first));
+  }
+}
+
+void DataOracle::on_claim(size_t p, Offset end, std::string_view what) {
+  auto const& commits = partitions_[p].commits;
+  auto const committed = commits.empty() ? Offset{0} : commits.back().end;
+  if (end > committed) fail_(fmt::format("D1: partition {}: {} claims everything below {}, nobody has called more than {} committed", p, what, end, committed));
 }
 
 void DataOracle::observe_partition(size_t p, size_t node, ClusterNode& of) {
@@ -43,6 +129,8 @@ void DataOracle::observe_partition(size_t p, size_t node, ClusterNode& of) {
     replica.life = life;
     replica.end = before.end;
     replica.told_broker_epoch = before.told_broker_epoch;
+    replica.known_end = before.known_end;
+    replica.known_broker_epoch = before.known_broker_epoch;
     replica.lost_end = before.lost_end;
     replica.lost_broker_epoch = before.lost_broker_epoch;
   }
@@ -60,6 +148,16 @@ void DataOracle::observe_partition(size_t p, size_t node, ClusterNode& of) {
   if (!is_known(*driver)) return;
   auto const marks = driver->marks();
   replica.end = marks.end.offset;
+  if (replica.broker_epoch >= 0) {
+    bool const may_have_less = replica.known_broker_epoch != replica.broker_epoch || replica.end < replica.known_end;
+    replica.known_broker_epoch = replica.broker_epoch;
+    replica.known_end = replica.end;
+    if (may_have_less) check_members(p);
+  }
+  if (driver->status() == runtime::PartitionStatus::follower && replica.mark != marks.high_watermark.offset) {
+    replica.mark = marks.high_watermark.offset;
+    on_claim(p, replica.mark, "a follower's mark");
+  }
   // Nobody reaches a node that comes back before it has caught up and is registered. One that stops leads until its
   // partitions were moved.
   if (driver->status() != runtime::PartitionStatus::leader || replica.broker_epoch < 0) return;
@@ -97,6 +195,7 @@ void DataOracle::on_leads(size_t p, size_t node, runtime::PartitionDriver const&
   auto& partition = partitions_[p];
   ++leader_changes_;
   auto const [at, is_first] = partition.leaders.try_emplace(marks.epoch, node);
+  partition.begun.try_emplace(marks.epoch, run_.now());
   if (!is_first && at->second != node) {
     return fail_(fmt::format("R3: partition {}: nodes {} and {} both lead epoch {}", p, at->second + 1, node + 1, marks.epoch));
   }
@@ -137,6 +236,7 @@ void DataOracle::on_mark(size_t p, size_t node, ClusterNode const& of, runtime::
     partition.committed.push_back({each.epoch, std::max(each.start, partition.committed_end)});
   }
   partition.committed_end = mark;
+  check_members(p);
 }
 
 int32_t DataOracle::committed_in(size_t partition, int64_t end) const {

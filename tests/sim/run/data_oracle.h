@@ -2,14 +2,20 @@
 // its offset and leader epoch.
 //
 //   R1  whoever begins to lead an epoch holds everything that was ever committed
-//   R2  below what is committed all leaders have the same records
-//   R3  one leader an epoch
+//   R2  below what is committed all leaders have the same records, and no follower or answer claims more
+//   R3  one leader an epoch, who answers for no other: not before it leads, nor once it leads a later one
+//   R4  whom the controllers count as in sync or eligible has everything that was ever committed. One that started again
+//   R5  is judged once its registration is known: until then nobody can have told
+//   R6  nobody is taken into an in-sync set who is fenced or stopping; who is elected though not known to have everything
+//       begins alone: nobody else is in sync or eligible
 //   D1  what a leader calls committed is held by as many replicas as must be in sync. One that lost power counts with what
-//       it had for as long as the leader knows no later registration of its broker: nobody can have told it
+//       it had for as long as the leader knows no later registration of its broker: nobody can have told it. What was
+//       acknowledged by all had been called committed
 #pragma once
 #include <functional>
 #include <map>
 #include <memory>
+#include <string_view>
 #include <vector>
 
 #include "millrace/runtime/partition_driver.h"
@@ -25,9 +31,14 @@ class DataOracle {
 
   // After each event of a node.
   void observe(size_t node, ClusterNode& of);
+  // A client was told that everything below `end` is committed; by acknowledgement, mark or record.
+  void on_claim(size_t partition, Offset end, std::string_view what);
+  // `node` answered what was asked of the leader of `epoch` at `start`.
+  void on_served(size_t partition, size_t node, LeaderEpoch epoch, checker::Nanos start);
   // The node has lost what was not on its disk.
   void on_power_loss(size_t node);
   uint64_t leader_changes() const { return leader_changes_; }
+  uint64_t unclean_elections() const { return unclean_elections_; }
   Offset committed_end(size_t partition) const { return partitions_[partition].committed_end; }
   // The epoch of the leader that was the first to call everything below `end` committed; -1: none did.
   int32_t committed_in(size_t partition, int64_t end) const;
@@ -44,6 +55,9 @@ class DataOracle {
     Offset end{0};          // as seen last; what a dead node has is not looked at
     int64_t broker_epoch = -1;       // of this life; -1: not yet registered
     int64_t told_broker_epoch = -1;  // the last one, of any life
+    // What it had as the broker that it was registered as last; -1: never.
+    Offset known_end{0};
+    int64_t known_broker_epoch = -1;
     // What it had when it lost power, and as which broker.
     Offset lost_end{0};
     int64_t lost_broker_epoch = -1;
@@ -58,7 +72,20 @@ class DataOracle {
     Offset committed_end{0};
     std::vector<Commit> commits;  // whoever was ahead of everybody before; ends grow
     std::map<LeaderEpoch, size_t> leaders;
+    std::map<LeaderEpoch, checker::Nanos> begun;  // when that was seen
+    // As the newest image has them.
+    int32_t partition_epoch = -1;
+    std::vector<BrokerId> in_sync, eligible;
   };
+  struct Broker {  // as the newest image has it
+    int64_t epoch = -1;
+    bool is_active = false;
+  };
+  void observe_image(metadata::Image const& image);
+  // Of all partitions of all topics.
+  void observe_elections(metadata::Image const& image);
+  void observe_sets(size_t p, metadata::PartitionImage const& image);
+  void check_members(size_t p);
   void observe_partition(size_t p, size_t node, ClusterNode& of);
   void on_leads(size_t p, size_t node, runtime::PartitionDriver const& driver, storage::Marks const& marks);
   void on_mark(size_t p, size_t node, ClusterNode const& of, runtime::PartitionDriver const& driver, storage::Marks const& marks);
@@ -70,6 +97,10 @@ class DataOracle {
   Run& run_;
   Fail fail_;
   std::vector<Partition> partitions_;
+  std::vector<Broker> brokers_;  // by node
+  std::map<TopicId, metadata::TopicImagePtr> topics_;  // as the newest image has them
+  Offset newest_image_{-1};
+  uint64_t unclean_elections_ = 0;
   uint64_t leader_changes_ = 0;
 };
 

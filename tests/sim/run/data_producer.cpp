@@ -155,7 +155,6 @@ void DataProducer::pump(checker::PartitionIndex p) {
 void DataProducer::send(checker::PartitionIndex p, std::shared_ptr<Batch> const& batch) {
   auto& line = lines_[p];
   ++line.in_flight;
-  ++requests_;
   batch->is_in_flight = true;
   auto const& partition = run_.partitions[p];
   protocol::ProduceRequest::PartitionProduceData data;
@@ -179,7 +178,10 @@ void DataProducer::settle(Line& line, std::shared_ptr<Batch> const& batch, Outco
   send.end = run_.now();
   send.outcome = outcome;
   send.base_offset = base_offset;
-  if (outcome == Outcome::ok) records_ok_ += send.count;
+  if (outcome == Outcome::ok) {
+    ++requests_ok_;
+    records_ok_ += send.count;
+  }
   std::erase(line.batches, batch);
 }
 
@@ -203,6 +205,7 @@ void DataProducer::on_answer(checker::PartitionIndex p, std::shared_ptr<Batch> c
   switch (meaning) {
     case Meaning::ok:
       line.is_known = true;
+      if (plan_.acks == -1 && base_offset >= 0) run_.claim(p, base_offset + run_.history.sends[batch->send].count, "an acknowledgement");
       settle(line, batch, Outcome::ok, base_offset);
       return pump(p);
     case Meaning::uncertain:

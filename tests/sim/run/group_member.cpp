@@ -92,6 +92,7 @@ GroupMember::GroupMember(NodeEnv& env, size_t reactor, Run& run, GroupRun& share
                          std::optional<std::string> instance_id)
     : Actor(env, reactor, run, std::move(name)), shared_(shared), group_(group), instance_id_(std::move(instance_id)) {
   request_timeout_ = kAnswerLimit;
+  group_of_coordinator_ = group_.id();
 }
 
 std::string GroupMember::describe() const {
@@ -232,15 +233,21 @@ void GroupMember::on_assignment(ByteView bytes) {
   group_.on_assigned(instance_id_.value_or(fmt::format("{}#{}", name(), incarnation_)), generation_, owned_);
 }
 
+void GroupMember::look_for_coordinator_after(ErrorCode error) {
+  bool const has_moved = error == ErrorCode::not_coordinator || error == ErrorCode::coordinator_not_available;
+  if (has_moved && !run_.brokers.empty()) reactor().post([this] { drop_connection(); });
+}
+
 void GroupMember::failed(ErrorCode error) {
   auto const now = world().now();
+  look_for_coordinator_after(error);
   last_refusal_ = fmt::format("at {} ms {}: {}", to_ms(now),
                               doing_ == Doing::joining   ? "join"
                               : doing_ == Doing::syncing ? "sync"
                                                          : "work",
                               error);
   if (error == ErrorCode::unknown_member_id && !member_id_.empty() && doing_ == Doing::joining &&
-      now - asked_ > kWaited && shared_.disturbed < asked_ - from_ms(kSessionMs)) {
+      now - asked_ > kWaited && !shared_.is_disturbed && shared_.disturbed < asked_ - from_ms(kSessionMs)) {
     run_.fail(fmt::format("{} was expired while its Join waited {} ms", describe(), to_ms(now - asked_)));
   }
   doing_ = Doing::nothing;
@@ -262,6 +269,7 @@ void GroupMember::heartbeat() {
         is_asking_ = false;
         auto const error = reply->message.error_code;
         if (error == ErrorCode::none) heard_ = world().now();
+        look_for_coordinator_after(error);
         if (is_refusal(error)) failed(error);
       });
 }
@@ -291,6 +299,7 @@ void GroupMember::commit(std::string const& member_id, int32_t generation, int32
           return run_.fail("an OffsetCommit answer does not name the partition that was sent");
         auto const error = answered[0].partitions[0].error_code;
         if (error == ErrorCode::none) return group_.on_committed(commit);
+        look_for_coordinator_after(error);
         if (!is_refusal(error)) return group_.on_unknown(commit);
         if (incarnation == incarnation_ && !is_ghost && doing_ == Doing::working) failed(error);
       });
@@ -310,7 +319,9 @@ void GroupMember::fetch() {
       request, draw_version(ApiKey::offset_fetch, 2, 7),
       [this, floor = group_.floor(), incarnation = incarnation_](client::Reply<protocol::OffsetFetchResponse>* reply) {
         if (incarnation == incarnation_ && reply != nullptr) is_asking_ = false;
-        if (reply == nullptr || reply->message.error_code != ErrorCode::none) return;
+        if (reply == nullptr) return;
+        look_for_coordinator_after(reply->message.error_code);
+        if (reply->message.error_code != ErrorCode::none) return;
         for (auto const& topic : reply->message.topics) {
           for (auto const& one : topic.partitions) {
             if (one.error_code != ErrorCode::none) continue;
@@ -425,7 +436,9 @@ void GroupDeleter::act() {
 // ---- Groups are begun
 
 GroupStarter::GroupStarter(NodeEnv& env, size_t reactor, Run& run, GroupRun& shared)
-    : Actor(env, reactor, run, "starter"), shared_(shared) {}
+    : Actor(env, reactor, run, "starter"), shared_(shared) {
+  if (!shared.groups.empty()) group_of_coordinator_ = shared.groups[0]->id();
+}
 
 void GroupStarter::commit() {
   if (is_done()) return;
@@ -446,6 +459,7 @@ void GroupStarter::commit() {
                                            shared_.groups[next_++]->on_committed(commit);
                                          } else {
                                            shared_.groups[next_]->on_unknown(commit);
+                                           if (!run_.brokers.empty()) return reactor().post([this] { drop_connection(); });
                                          }
                                          after(20ms, [this] {
                                            if (is_connected()) this->commit();
@@ -456,9 +470,12 @@ void GroupStarter::commit() {
 // ---- What the coordinator says at rest
 
 GroupAsker::GroupAsker(NodeEnv& env, size_t reactor, Run& run, GroupRun& shared)
-    : Actor(env, reactor, run, "asker"), shared_(shared) {}
+    : Actor(env, reactor, run, "asker"), shared_(shared) {
+  if (!shared.groups.empty()) group_of_coordinator_ = shared.groups[0]->id();
+}
 
 void GroupAsker::again(size_t index) {
+  if (!run_.brokers.empty()) return reactor().post([this] { drop_connection(); });
   after(50ms, [this, index] {
     if (is_connected()) ask(index);
   });

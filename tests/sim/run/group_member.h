@@ -59,6 +59,7 @@ class GroupLedger {
 struct GroupRun {
   bool is_rough = true;   // members pause, die, leave and change
   bool is_still = false;  // nobody commits or joins any more
+  bool is_disturbed = false;  // all the time
   Duration disturbed{};   // last time that anything but a member got in the way
   std::vector<GroupLedger*> groups;
 };
@@ -99,6 +100,8 @@ class GroupMember final : public Actor {
   void leave();
   void forget();
   void failed(ErrorCode error);
+  // Where there are several brokers, another one may coordinate the group by now.
+  void look_for_coordinator_after(ErrorCode error);
   void on_assignment(ByteView bytes);
 
   GroupRun& shared_;

@@ -411,6 +411,7 @@ ScenarioResult GroupScenario::go() {
   result.failure = run_.failure.value_or("");
   result.hash = world_.trace().hash();
   result.events = world_.events_run();
+  result.counts[std::string(kVirtualMs)] = static_cast<uint64_t>(to_ms(world_.now()));
   result.probes = world_.probes();
   size_t commits = 0;
   int32_t generations = 0;

@@ -1,157 +1,37 @@
 // mr-sim --seeds A..B [--scenario NAME] [--mutant NAME] [--jobs N] [--nodes N] [--trace] [--twice] [--probes]
-//        [--stop-at-failure] [--expect-failure]
+//        [--stop-at-failure] [--expect-failure] [--ledger FILE]
+// mr-sim --mutants | --known-mutants [--mutant NAME] [--jobs N]
 //
 // Runs simulated worlds, one a seed, each in a child process, so that an assertion of the product is one failed seed.
-// Ends with `N passed, N failed`; a failing seed prints itself, what it was expanded to and the first broken invariant.
-#include <sys/wait.h>
-#include <unistd.h>
-
+// Ends with what was done in all and `N passed, N failed`; a failing seed prints itself, what it was expanded to and the
+// first broken invariant. The second form switches rules off and hunts for a seed that notices.
 #include <chrono>
-#include <csignal>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
-#include <map>
-#include <optional>
 #include <string>
 #include <vector>
 
 #include <fmt/core.h>
+#include <fmt/ranges.h>
 
-#include "sim/run/scenario.h"
+#include "sim/run/mutants.h"
+#include "sim/run/seed_runner.h"
 
 namespace millrace::sim {
 namespace {
 
-constexpr unsigned kSecondsPerSeedMax = 120;
-
 struct Arguments {
   uint64_t first = 1;
   uint64_t last = 1;
-  std::string scenario;
-  std::string mutant;
-  bool has_trace = false;
-  bool runs_twice = false;   // and compares the hashes
+  SeedOrder order;
   bool stops_at_failure = false;
   bool lists_probes = false;
   bool expects_failure = false;  // a mutant must be found
   unsigned jobs = 1;
-  size_t node_count = 0;  // of a cluster; 0: drawn
+  std::string ledger;  // the file that gets a line of what was done
+  bool hunts_mutants = false;
+  bool hunts_known_mutants = false;  // from the seeds that found them before
 };
-
-// What a child tells its parent, line by line.
-struct Told {
-  std::string failure;
-  std::string options;
-  std::string hash;
-  uint64_t events = 0;
-  std::map<std::string, uint64_t> probes;
-};
-
-struct Child {
-  uint64_t seed{};
-  pid_t process{};
-  int pipe{};
-};
-
-int report_pipe = -1;
-std::string current_options;
-
-void write_line(char kind, std::string_view text) {
-  std::string line(1, kind);
-  for (char c : text) line += c == '\n' ? '\r' : c;
-  line += '\n';
-  size_t done = 0;
-  while (done < line.size()) {
-    auto const count = ::write(report_pipe, line.data() + done, line.size() - done);
-    if (count <= 0) return;
-    done += static_cast<size_t>(count);
-  }
-}
-
-Scenario const* find_scenario(std::string_view name) {
-  for (auto const& scenario : scenarios()) {
-    if (scenario.name == name) return &scenario;
-  }
-  return nullptr;
-}
-
-void run_child(Arguments const& arguments, uint64_t seed) {
-  ::alarm(kSecondsPerSeedMax);
-  auto const all = scenarios();
-  // The last one runs when it is asked for.
-  auto const* scenario = arguments.scenario.empty() ? &all[seed % (all.size() - 1)] : find_scenario(arguments.scenario);
-  ScenarioInput input;
-  input.seed = seed;
-  input.mutant = arguments.mutant;
-  input.node_count = arguments.node_count;
-  input.trace = arguments.has_trace ? stdout : nullptr;
-  auto result = scenario->run(input);
-  if (arguments.runs_twice) {
-    input.trace = nullptr;
-    auto const again = scenario->run(input);
-    if (again.hash != result.hash && result.failure.empty()) {
-      result.failure = fmt::format("the same seed gave traces {:016x} and {:016x}", result.hash, again.hash);
-    }
-  }
-  write_line('O', result.options);
-  write_line('H', fmt::format("{:016x}", result.hash));
-  write_line('E', fmt::format("{}", result.events));
-  for (auto const& [name, count] : result.probes) write_line('P', fmt::format("{} {}", count, name));
-  write_line('F', result.failure);
-  std::fflush(stdout);
-  ::_exit(0);
-}
-
-Child start(Arguments const& arguments, uint64_t seed) {
-  int ends[2];
-  if (::pipe(ends) != 0) std::abort();
-  std::fflush(stdout);
-  std::fflush(stderr);
-  auto const process = ::fork();
-  if (process == 0) {
-    ::close(ends[0]);
-    report_pipe = ends[1];
-    run_child(arguments, seed);
-  }
-  ::close(ends[1]);
-  return {seed, process, ends[0]};
-}
-
-Told finish(Child const& child) {
-  std::string text;
-  char buffer[4096];
-  ssize_t count = 0;
-  while ((count = ::read(child.pipe, buffer, sizeof buffer)) > 0) text.append(buffer, static_cast<size_t>(count));
-  ::close(child.pipe);
-  int status = 0;
-  ::waitpid(child.process, &status, 0);
-  Told told;
-  bool is_complete = false;
-  size_t at = 0;
-  while (at < text.size()) {
-    auto const end = text.find('\n', at);
-    auto line = text.substr(at, end - at);
-    at = end == std::string::npos ? text.size() : end + 1;
-    if (line.empty()) continue;
-    auto value = line.substr(1);
-    for (auto& c : value) c = c == '\r' ? '\n' : c;
-    switch (line[0]) {
-      case 'O': told.options = value; break;
-      case 'H': told.hash = value; break;
-      case 'E': told.events = std::strtoull(value.c_str(), nullptr, 10); break;
-      case 'P': told.probes[value.substr(value.find(' ') + 1)] += std::strtoull(value.c_str(), nullptr, 10); break;
-      case 'F': told.failure = value, is_complete = true; break;
-      default: break;
-    }
-  }
-  if (!is_complete) {
-    told.failure = WIFSIGNALED(status) ? fmt::format("the process ended with signal {} ({})", WTERMSIG(status),
-                                                     WTERMSIG(status) == SIGALRM ? "no end in time" : "see above")
-                                       : fmt::format("the process ended with status {}", WEXITSTATUS(status));
-  }
-  return told;
-}
 
 bool parse(int argc, char** argv, Arguments& out) {
   for (int i = 1; i < argc; ++i) {
@@ -164,19 +44,25 @@ bool parse(int argc, char** argv, Arguments& out) {
       out.last = dots == std::string::npos ? out.first : std::strtoull(text.c_str() + dots + 2, nullptr, 10);
       if (out.last < out.first) return false;
     } else if (name == "--scenario") {
-      out.scenario = value();
-      if (find_scenario(out.scenario) == nullptr) return false;
+      out.order.scenario = value();
+      if (find_scenario(out.order.scenario) == nullptr) return false;
     } else if (name == "--mutant") {
-      out.mutant = value();
+      out.order.mutant = value();
     } else if (name == "--jobs") {
       out.jobs = std::max(1u, static_cast<unsigned>(std::strtoul(value().c_str(), nullptr, 10)));
     } else if (name == "--nodes") {
-      out.node_count = std::strtoul(value().c_str(), nullptr, 10);
-      if (out.node_count < 3 || out.node_count > 7) return false;
+      out.order.node_count = std::strtoul(value().c_str(), nullptr, 10);
+      if (out.order.node_count < 3 || out.order.node_count > 7) return false;
+    } else if (name == "--mutants") {
+      out.hunts_mutants = true;
+    } else if (name == "--known-mutants") {
+      out.hunts_mutants = out.hunts_known_mutants = true;
+    } else if (name == "--ledger") {
+      out.ledger = value();
     } else if (name == "--trace") {
-      out.has_trace = true;
+      out.order.has_trace = true;
     } else if (name == "--twice") {
-      out.runs_twice = true;
+      out.order.runs_twice = true;
     } else if (name == "--probes") {
       out.lists_probes = true;
     } else if (name == "--expect-failure") {
@@ -190,57 +76,57 @@ bool parse(int argc, char** argv, Arguments& out) {
   return true;
 }
 
+bool write_ledger(Arguments const& arguments, Tally const& tally, std::vector<uint64_t> const& failures) {
+  auto scenario = arguments.order.scenario.empty() ? "all but cluster" : arguments.order.scenario;
+  if (arguments.order.node_count > 0) scenario += fmt::format(", {} nodes", arguments.order.node_count);
+  if (!arguments.order.mutant.empty()) scenario += fmt::format(", without {}", arguments.order.mutant);
+  auto const outcome = failures.empty() ? "all passed" : fmt::format("{} failed: {}", failures.size(), fmt::join(failures, ", "));
+  auto const seeds = fmt::format("{}..{}", arguments.first, arguments.first + tally.seeds() - 1);
+  if (tally.append_to(arguments.ledger, scenario, seeds, outcome)) return true;
+  fmt::print(stderr, "{} cannot be written\n", arguments.ledger);
+  return false;
+}
+
 int run(Arguments const& arguments) {
   auto const begun = std::chrono::steady_clock::now();
-  std::map<std::string, uint64_t> probes;
-  uint64_t passed = 0, failed = 0, events = 0, seeds = 0;
-  std::optional<uint64_t> first_failure;
-  std::vector<Child> running;
+  Counts probes;
+  Tally tally;
+  uint64_t events = 0;
+  std::vector<uint64_t> failures;
+  SeedRunner runner(arguments.jobs);
   uint64_t next = arguments.first;
   bool is_stopping = false;
-  while (!running.empty() || (next <= arguments.last && !is_stopping)) {
-    while (running.size() < arguments.jobs && next <= arguments.last && !is_stopping) {
-      running.push_back(start(arguments, next++));
-    }
-    if (running.empty()) break;
-    auto const child = running.front();
-    running.erase(running.begin());
-    auto const told = finish(child);
-    ++seeds;
+  while (true) {
+    while (runner.has_room() && next <= arguments.last && !is_stopping) runner.start(arguments.order, next++);
+    if (runner.is_idle()) break;
+    auto const told = runner.wait();
+    tally.add(told.counts, told.failure.empty());
     events += told.events;
     for (auto const& [name, count] : told.probes) probes[name] += count;
     if (told.failure.empty()) {
-      ++passed;
-      if (arguments.first == arguments.last) fmt::print("seed {}: {} trace {}\n", child.seed, told.options, told.hash);
+      if (arguments.first == arguments.last) fmt::print("seed {}: {} trace {}\n", told.seed, told.options, told.hash);
       continue;
     }
-    ++failed;
-    if (!first_failure) first_failure = child.seed;
+    failures.push_back(told.seed);
     is_stopping = arguments.stops_at_failure;
-    fmt::print("FAILED seed {}: {}\n  {}\n  again: --seeds {}{}{}\n", child.seed, told.options, told.failure, child.seed,
-               arguments.scenario.empty() ? "" : " --scenario " + arguments.scenario,
-               arguments.mutant.empty() ? "" : " --mutant " + arguments.mutant);
+    fmt::print("FAILED seed {}: {}\n  {}\n  again: --seeds {}{}{}{}\n", told.seed, told.options, told.failure, told.seed,
+               arguments.order.scenario.empty() ? "" : " --scenario " + arguments.order.scenario,
+               arguments.order.node_count == 0 ? "" : fmt::format(" --nodes {}", arguments.order.node_count),
+               arguments.order.mutant.empty() ? "" : " --mutant " + arguments.order.mutant);
   }
   auto const seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begun).count();
   if (arguments.lists_probes) {
     for (auto const& [name, count] : probes) fmt::print("probe {}: {}\n", name, count);
   }
-  fmt::print("{} seeds in {:.1f} s ({:.0f} a minute), {} events, {} probes seen{}\n", seeds, seconds,
-             static_cast<double>(seeds) * 60 / std::max(seconds, 0.001), events, probes.size(),
-             first_failure ? fmt::format(", first failure at seed {}", *first_failure) : "");
-  fmt::print("{} passed, {} failed\n", passed, failed);
-  return (failed == 0) == !arguments.expects_failure ? 0 : 1;
+  fmt::print("{} seeds in {:.1f} s ({:.0f} a minute), {} events, {} probes seen{}\n", tally.seeds(), seconds,
+             static_cast<double>(tally.seeds()) * 60 / std::max(seconds, 0.001), events, probes.size(),
+             failures.empty() ? "" : fmt::format(", first failure at seed {}", failures[0]));
+  fmt::print("{}\n{} passed, {} failed\n", tally.text(), tally.passed(), tally.failed());
+  if (!arguments.ledger.empty() && !write_ledger(arguments, tally, failures)) return 1;
+  return (tally.failed() == 0) == !arguments.expects_failure ? 0 : 1;
 }
 
 }  // namespace
-
-void note_options(std::string_view options) {
-  if (report_pipe >= 0 && options != current_options) {
-    current_options = options;
-    write_line('O', options);
-  }
-}
-
 }  // namespace millrace::sim
 
 int main(int argc, char** argv) {
@@ -248,10 +134,15 @@ int main(int argc, char** argv) {
   if (!millrace::sim::parse(argc, argv, arguments)) {
     fmt::print(stderr,
                "usage: mr-sim --seeds A..B [--scenario NAME] [--mutant NAME] [--jobs N] [--nodes N] [--trace] "
-               "[--twice] [--probes] [--stop-at-failure] [--expect-failure]\nscenarios:");
+               "[--twice] [--probes] [--stop-at-failure] [--expect-failure] [--ledger FILE]\n"
+               "       mr-sim --mutants | --known-mutants [--mutant NAME] [--jobs N]\nscenarios:");
     for (auto const& scenario : millrace::sim::scenarios()) fmt::print(stderr, " {}", scenario.name);
     fmt::print(stderr, "\n");
     return 2;
+  }
+  if (arguments.hunts_mutants) {
+    millrace::sim::MutantHunt const hunt{.only = arguments.order.mutant, .is_again = arguments.hunts_known_mutants, .jobs = arguments.jobs};
+    return millrace::sim::hunt_mutants(hunt) == 0 ? 0 : 1;
   }
   return millrace::sim::run(arguments);
 }

@@ -1,5 +1,7 @@
 #include "sim/run/quorum_oracle.h"
 
+#include <algorithm>
+
 #include "millrace/metadata/snapshot.h"
 
 namespace millrace::sim {
@@ -26,8 +28,11 @@ void QuorumOracle::observe(size_t index, ClusterNode& node) {
   if (machine == nullptr) return;
   auto& seen = seen_[index];
   if (seen.life != life) {
+    auto const before = seen;
     seen = Seen();
     seen.life = life;
+    seen.durable = before.durable;
+    seen.lacks_committed = before.lacks_committed;
   }
   // First, so that who commits in this very event finds it.
   seen.durable_end = machine->durable_end();
@@ -35,6 +40,11 @@ void QuorumOracle::observe(size_t index, ClusterNode& node) {
     auto& world = cluster_.machine(index).world();
     if (world.trace().is_printing()) world.trace().say(world.now(), "quorum", fmt::format("node-{} {}", index + 1, machine->text()));
   }
+  bool const is_speaking = machine->role() == raft::Role::leader && machine->is_election_durable();
+  if (is_speaking && speakers_.try_emplace(machine->epoch(), life).first->second != life) {
+    return fail_(fmt::format("M1: node {} leads epoch {} again, which it led before it was started anew", index + 1, machine->epoch()));
+  }
+  on_log(index, *machine);
   if (seen.epoch != machine->epoch() || seen.leader != machine->leader()) {
     seen.epoch = machine->epoch();
     seen.leader = machine->leader();
@@ -49,6 +59,7 @@ void QuorumOracle::observe(size_t index, ClusterNode& node) {
       fail_(fmt::format("M4: node {} voted for {} in epoch {}, and before for {}", index + 1, seen.voted->id, machine->epoch(), at->second.id));
     }
   }
+  // What a new leader heard as a follower it has yet to confirm.
   bool const has_mark = machine->role() != raft::Role::leader || machine->has_committed_epoch();
   if (has_mark && seen.high_watermark != machine->high_watermark()) {
     seen.high_watermark = machine->high_watermark();
@@ -63,6 +74,53 @@ void QuorumOracle::observe(size_t index, ClusterNode& node) {
     seen.image = image;
     seen.image_offset = image->offset;
     on_image(index, *image);
+  }
+}
+
+void QuorumOracle::on_log(size_t index, raft::Machine const& machine) {
+  auto& seen = seen_[index];
+  auto const end = machine.log_end();
+  // It may have appended and lost its office in one event.
+  auto const leader = leaders_.find(end.epoch);
+  bool const is_its_epoch = leader != leaders_.end() && leader->second.value == static_cast<int32_t>(index + 1);
+  if (is_its_epoch || (machine.role() == raft::Role::leader && machine.epoch() == end.epoch)) {
+    auto& written = leader_ends_[end.epoch];
+    written = std::max(written, end.offset);
+  }
+  auto const durable_end = machine.durable_end();
+  bool const has_moved = seen.log_end.offset != end.offset || seen.log_end.epoch != end.epoch || seen.durable.offset != durable_end;
+  if (!has_moved) return;
+  seen.log_end = end;
+  seen.durable = {durable_end, durable_end == end.offset ? end.epoch : epoch_at(machine.epochs(), durable_end - 1).value_or(machine.log_start().epoch)};
+  auto const written = leader_ends_.find(end.epoch);
+  // The first record of all, and what a snapshot begins with, may be of no leader.
+  if (end.epoch > LeaderEpoch{0} && end.offset > machine.log_start().offset && (written == leader_ends_.end() || end.offset > written->second)) {
+    return fail_(fmt::format("M2: node {} has records of epoch {} up to {}, its leader had them up to {}", index + 1, end.epoch, end.offset,
+                             written == leader_ends_.end() ? Offset{-1} : written->second));
+  }
+  seen.lacks_committed = end.offset < committed_end_ || !compare(machine, committed_end_).empty();
+  if (seen.lacks_committed) check_candidates();
+}
+
+void QuorumOracle::check_candidates() {
+  auto const& nodes = cluster_.plan().nodes;
+  auto const log_of = [&](size_t i) {
+    auto* node = cluster_.node(i);
+    return node == nullptr || node->quorum() == nullptr ? seen_[i].durable : node->quorum()->log_end();
+  };
+  auto const majority = cluster_.plan().controller_count() / 2 + 1;
+  for (size_t candidate = 0; candidate < nodes.size(); ++candidate) {
+    if (!nodes[candidate].is_controller || !seen_[candidate].lacks_committed) continue;
+    auto const own = log_of(candidate);
+    size_t votes = 0;
+    for (size_t voter = 0; voter < nodes.size(); ++voter) {
+      if (!nodes[voter].is_controller) continue;
+      auto const other = log_of(voter);
+      if (own.epoch > other.epoch || (own.epoch == other.epoch && own.offset >= other.offset)) ++votes;
+    }
+    if (votes < majority) continue;
+    return fail_(fmt::format("M2: node {}, whose log ends at {} in epoch {}, would get {} votes, and lacks some of what is committed below {}",
+                             candidate + 1, own.offset, own.epoch, votes, committed_end_));
   }
 }
 
@@ -106,6 +164,12 @@ void QuorumOracle::on_committed(size_t index, raft::Machine const& machine) {
     return fail_(fmt::format("M2: node {} calls everything below {} committed: {}", index + 1, mark, difference));
   }
   if (mark <= committed_end_) return;
+  // A leader of another epoch could still replace it (Raft, section 5.4.2).
+  auto const last = epoch_at(machine.epochs(), mark - 1);
+  if (last && *last < machine.epoch() && machine.leader() != kNoBroker) {
+    return fail_(fmt::format("M2: node {} calls everything below {} committed in epoch {}, and the last record of that is of epoch {}", index + 1,
+                             mark, machine.epoch(), *last));
+  }
   size_t holders = 0;
   for (size_t i = 0; i < cluster_.size(); ++i) {
     auto* node = cluster_.node(i);
@@ -123,6 +187,13 @@ void QuorumOracle::on_committed(size_t index, raft::Machine const& machine) {
     committed_.push_back({e.epoch, std::max(e.start, committed_end_)});
   }
   committed_end_ = mark;
+  for (size_t i = 0; i < cluster_.size(); ++i) {
+    auto* node = cluster_.node(i);
+    auto const* other = node == nullptr ? nullptr : node->quorum();
+    if (other != nullptr) seen_[i].lacks_committed = other->log_end().offset < mark || !compare(*other, mark).empty();
+    else if (seen_[i].durable.offset < mark) seen_[i].lacks_committed = true;
+  }
+  check_candidates();
 }
 
 void QuorumOracle::on_image(size_t index, metadata::Image const& image) {

@@ -1,8 +1,10 @@
 // Looks at every node's quorum machine and image after each event and knows what no node knows: all of them at once.
 //
-//   M1  one leader an epoch, and everybody who names a leader names that one
+//   M1  one leader an epoch, and everybody who names a leader names that one; who has spoken as leader of an epoch and ended
+//       does not lead that epoch again
 //   M2  what was once committed stays: same epochs at the same offsets, on every leader and wherever it is committed;
-//       nothing is called committed that is not on the disks of a majority
+//       nothing is called committed that is not on the disks of a majority; nobody could be elected who lacks it;
+//       nobody has a record of an epoch that its leader had not
 //   M3  the same offset gives the same image, on every node and after every restart
 //   M4  one vote a voter and epoch, once it is durable
 #pragma once
@@ -37,13 +39,19 @@ class QuorumOracle {
     LeaderEpoch epoch{-1};
     BrokerId leader = kNoBroker;
     std::optional<raft::ReplicaKey> voted;
-    Offset high_watermark{-1}, durable_end{-1}, log_end{-1};
+    Offset high_watermark{-1}, durable_end{-1};
+    raft::LogEnd log_end;
+    raft::LogEnd durable;   // as a voter would have it after a crash
+    bool lacks_committed = false;
     metadata::Image const* image = nullptr;
     Offset image_offset{-1};
   };
   void on_leader_named(size_t index, LeaderEpoch epoch, BrokerId leader);
   void on_new_leader(size_t index, raft::Machine const& machine);
   void on_committed(size_t index, raft::Machine const& machine);
+  void on_log(size_t index, raft::Machine const& machine);
+  // Whether whoever lacks something committed could win the votes of a majority, as the logs are now.
+  void check_candidates();
   void on_image(size_t index, metadata::Image const& image);
   // Empty: the machine's log agrees with what is committed, below `end`.
   std::string compare(raft::Machine const& machine, Offset end) const;
@@ -52,6 +60,8 @@ class QuorumOracle {
   Fail fail_;
   std::vector<Seen> seen_;
   std::map<LeaderEpoch, BrokerId> leaders_;
+  std::map<LeaderEpoch, LifeId> speakers_;  // whose leadership was durable
+  std::map<LeaderEpoch, Offset> leader_ends_;
   std::map<std::pair<size_t, LeaderEpoch>, raft::ReplicaKey> votes_;
   std::vector<raft::EpochStart> committed_;  // where each epoch's committed records begin
   Offset committed_end_{0};

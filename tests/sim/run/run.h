@@ -29,6 +29,12 @@ struct Run {
   checker::History history;
   std::string broker_host = "broker";
   uint16_t broker_port = 9092;
+  // Of a cluster, where node i has id i + 1. Empty: there is the one broker above.
+  struct Broker {
+    std::string host;
+    uint16_t port{};
+  };
+  std::vector<Broker> brokers;
   std::vector<RunPartition> partitions;
   bool has_metadata = true;         // the broker answers Metadata and InitProducerId
   bool is_loading = true;           // producers make new sends
@@ -38,6 +44,9 @@ struct Run {
   // Called on each observation that only a committed offset allows: (partition, first offset that is not shown to be
   // committed, by what). The scenario compares it with what it knows.
   std::function<void(checker::PartitionIndex, int64_t, std::string_view)> on_committed_claim;
+
+  // A node (by its place among the brokers) answered as the leader of that epoch what was asked at `start`.
+  std::function<void(checker::PartitionIndex, size_t node, int32_t epoch, checker::Nanos start)> on_served;
 
   checker::ClientId add_client() { return history.client_count++; }
   checker::Nanos now() const { return world.now().count(); }

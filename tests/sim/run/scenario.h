@@ -7,6 +7,8 @@
 #include <string>
 #include <string_view>
 
+#include "sim/run/tally.h"
+
 namespace millrace::sim {
 
 struct ScenarioInput {
@@ -21,7 +23,8 @@ struct ScenarioResult {
   std::string options;  // what the seed was expanded to
   uint64_t hash = 0;
   uint64_t events = 0;
-  std::map<std::string, uint64_t, std::less<>> probes;
+  Counts counts;        // what was done, by name
+  Counts probes;
 };
 
 struct Scenario {
