@@ -83,7 +83,9 @@ bool ClusterRun::start_data() {
     }
     for (uint32_t i = 0; i < plan_.committers; ++i) committers_.push_back(&add_actor<OffsetCommitter>(run_));
     add_actor<DataAsker>(run_);
-    if (plan_.has_operator) add_actor<ClusterOperator>(run_, plan_.min_in_sync, plan_.replication_factor);
+    if (plan_.has_operator) {
+      add_actor<ClusterOperator>(run_, plan_.min_in_sync, plan_.changes_min_in_sync() ? plan_.replication_factor : plan_.min_in_sync);
+    }
     if (plan_.has_loose_topic) add_producer(loose_run_, random);
     if (!plan_.has_cycler) return;
     auto& clients = *static_cast<DataClients*>(data_machine_.process());

@@ -18,6 +18,10 @@ bool ClusterPlan::has_brokers() const {
   return std::ranges::any_of(nodes, [](auto const& n) { return n.is_broker; });
 }
 
+bool ClusterPlan::may_lose_records() const {
+  return (has(FaultKind::power_loss) && !is_flush) || (has(FaultKind::wipe) && has_own_metadata_disk);
+}
+
 size_t ClusterPlan::controller_count() const {
   return static_cast<size_t>(std::count_if(nodes.begin(), nodes.end(), [](auto const& n) { return n.is_controller; }));
 }

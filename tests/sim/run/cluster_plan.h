@@ -70,12 +70,17 @@ struct ClusterPlan {
   uint32_t consumers = 2;
   uint32_t committers = 1;
   uint32_t members = 0;  // of one group
-  bool has_operator = false;     // who elects preferred leaders and changes min.insync.replicas
+  bool has_operator = false;     // who elects preferred leaders and, where nothing is lost, changes min.insync.replicas
   bool has_loose_topic = false;  // with unclean leader election
   bool has_cycler = false;       // of a topic that is deleted and made again
   Duration produce_pause_max = std::chrono::milliseconds(150);
 
   bool has(FaultKind kind) const { return has_fault[static_cast<size_t>(kind)]; }
+  // Whether a broker may come back without records that it had acknowledged.
+  bool may_lose_records() const;
+  // Not where records may be lost: as in Kafka the change empties the eligible ones, and a partition whose only member in
+  // sync then loses its disk has that one, its last leader, elected again with what is left.
+  bool changes_min_in_sync() const { return has_operator && !may_lose_records(); }
   bool has_brokers() const;
   size_t controller_count() const;
   std::string text() const;

@@ -88,7 +88,7 @@ void DataOracle::observe_sets(size_t p, metadata::PartitionImage const& image) {
 void DataOracle::check_members(size_t p) {
   auto const& partition = partitions_[p];
   // Whose leader has not heard of a min.insync.replicas that was raised shrinks the in-sync set by the old one.
-  bool const is_min_in_sync_fixed = !cluster_.plan().has_operator;
+  bool const is_min_in_sync_fixed = !cluster_.plan().changes_min_in_sync();
   for (auto const* members : {&partition.in_sync, &partition.eligible}) {
     if (members == &partition.eligible && !is_min_in_sync_fixed) continue;
     for (auto const id : *members) {
