@@ -17,12 +17,15 @@ enum class Move {
 
 bool has(std::vector<BrokerId> const& list, BrokerId broker) { return std::find(list.begin(), list.end(), broker) != list.end(); }
 
-// Whether the broker has the replica no more: it lay in none of the directories that the broker comes back with, or
-// in none when it was last looked for.
-bool is_lost(PartitionImage const& p, BrokerId broker, std::vector<DirectoryId> const& directories) {
-  auto const directory = p.directory_of(broker);
+// Whether the broker may have the replica no more: it lay in none of the directories that the broker comes back with,
+// or in none when it was last looked for. Where nobody has told yet where it lies, any that is missing may have had it.
+bool is_lost(PartitionImage const& p, BrokerImage const& before, std::vector<DirectoryId> const& directories) {
+  auto const directory = p.directory_of(before.id);
   if (directory == kDirectoryLost) return true;
-  if (directory == kDirectoryUnassigned || directory == kDirectoryMigrating || directories.empty()) return false;
+  if (directories.empty()) return false;
+  if (directory == kDirectoryUnassigned || directory == kDirectoryMigrating) {
+    return !std::includes(directories.begin(), directories.end(), before.directories.begin(), before.directories.end());
+  }
   return !std::binary_search(directories.begin(), directories.end(), directory);
 }
 
@@ -40,10 +43,11 @@ bool is_touched(PartitionImage const& p, BrokerId broker, Move move) {
 void move_partitions(Image const& tip, ControllerConfig const& config, BrokerId broker, Move whole, RecordList& out,
                      std::vector<DirectoryId> const* directories = nullptr) {
   bool const has_elr = tip.feature_level(kElrFeature) > 0;
+  auto const* before = tip.find_broker(broker);
   auto const change_topic = [&](TopicImage const& topic) {
     std::optional<TopicRules> rules;
     topic.partitions.for_each([&](int32_t index, PartitionImagePtr const& partition) {
-      bool const is_gone = has_elr && directories != nullptr && is_lost(*partition, broker, *directories);
+      bool const is_gone = has_elr && directories != nullptr && (before == nullptr || is_lost(*partition, *before, *directories));
       auto const move = is_gone ? Move::lost_unsynced : whole;
       if (!is_touched(*partition, broker, move)) return;
       if (!rules) rules = topic_rules(tip, config, topic);
@@ -236,7 +240,8 @@ Decision Controller::decide(Image const& tip, RegisterBroker const& request, Mon
     broker.is_fenced = existing->is_fenced;
     broker.is_in_controlled_shutdown = existing->is_in_controlled_shutdown;
   } else {
-    bool const is_clean = existing == nullptr || request.previous_broker_epoch == existing->epoch;
+    // Of one that was unregistered nobody knows any more how it had been registered.
+    bool const is_clean = existing != nullptr && request.previous_broker_epoch == existing->epoch;
     bool const is_unclean_move = !is_clean && tip.feature_level(kElrFeature) > 0;
     // The process before it goes first, then it is registered: cut between the two, it is not registered and asks again.
     move_partitions(tip, config_, request.id, is_unclean_move ? Move::lost_unsynced : Move::leaves, decision.records,

@@ -296,6 +296,44 @@ TEST(Partitions, WhoseDirectoryIsGoneIsNotEligible) {
   EXPECT_EQ(story.partition("kept"), "leader=1 epoch=1/2 isr=[1] elr=[] last=[]");
 }
 
+// With several directories it is told only later which of them holds a replica: the one that is missing may have.
+TEST(Partitions, WhoseDirectoryIsNotKnownIsNotEligibleWhenOneIsGone) {
+  Story story;
+  story.start_brokers(2);
+  DirectoryId const a{{9, 3}}, b{{9, 33}}, c{{9, 77}};
+  RegisterBroker r;
+  r.id = BrokerId{3};
+  r.cluster_id = "c";
+  r.endpoints = {{"PLAINTEXT", "h", 9092, 0}};
+  r.features = supported_features();
+  auto const start = [&](uint8_t incarnation, std::vector<DirectoryId> directories) {
+    r.incarnation_id = Uuid{{incarnation}};
+    r.directories = std::move(directories);
+    if (story.image().find_broker(r.id) != nullptr) r.previous_broker_epoch = story.broker_epoch(3);
+    ASSERT_TRUE(story.ask<RegisterBrokerAnswer>(r).error.ok());
+    story.beat(3);
+  };
+  start(30, {a, b});
+  story.create_on("t", {1, 3}, {{"min.insync.replicas", "2"}});
+  ASSERT_EQ(story.image().find_partition("t", 0)->directory_of(BrokerId{3}), kDirectoryUnassigned);
+  start(31, {c, b, a});  // one more
+  EXPECT_EQ(story.partition("t"), "leader=1 epoch=0/1 isr=[1] elr=[3] last=[]");
+  start(32, {a, c});
+  EXPECT_EQ(story.partition("t"), "leader=1 epoch=0/2 isr=[1] elr=[] last=[]");
+}
+
+// How it was registered is forgotten, so nothing tells that it stopped in order.
+TEST(Partitions, WhoComesBackUnregisteredIsNotEligible) {
+  Story story;
+  story.start_brokers(2);
+  story.create_on("t", {1, 2}, {{"min.insync.replicas", "2"}});
+  auto const epoch = story.broker_epoch(2);
+  ASSERT_TRUE(story.ask<UnregisterBrokerAnswer>(UnregisterBroker{BrokerId{2}}).error.ok());
+  ASSERT_EQ(story.partition("t"), "leader=1 epoch=0/1 isr=[1] elr=[2] last=[]");
+  ASSERT_TRUE(story.register_broker(2, 20, epoch).error.ok());
+  EXPECT_EQ(story.partition("t"), "leader=1 epoch=0/2 isr=[1] elr=[] last=[]");
+}
+
 // What the broker says lies in a directory that serves may be led at once.
 TEST(Partitions, AReplicaThatIsFoundAgainLeads) {
   Story story;
