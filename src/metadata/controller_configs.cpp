@@ -138,11 +138,36 @@ void add_record(RecordList& out, ConfigResource const& resource, std::string_vie
   out.add(record, 0);
 }
 
+// Who is eligible, or was the last leader, in a partition without a leader stays so.
+void add_kept_elr(Image const& tip, RecordList& out, TopicImage const& topic) {
+  topic.partitions.for_each([&](int32_t index, PartitionImagePtr const& partition) {
+    if (partition->leader != kNoBroker || !partition->isr.empty()) return;
+    if (partition->elr.empty() && partition->last_known_elr.empty()) return;
+    std::vector<int32_t> elr, last_known;
+    for (auto id : partition->elr) elr.push_back(id.value);
+    for (auto id : partition->last_known_elr) last_known.push_back(id.value);
+    protocol::PartitionChangeRecord record;
+    record.topic_id = topic.id;
+    record.partition_id = index;
+    if (!elr.empty()) record.eligible_leader_replicas = elr;
+    if (!last_known.empty()) record.last_known_elr = last_known;
+    out.add(record, partition_change_record_version(tip.metadata_version()));
+  });
+}
+
+// As in Kafka, which leaves it at that: a partition without a leader could never have one again but for an unclean
+// election, though all its replicas are well. There nothing was committed meanwhile, and whoever is to lead reads of the
+// new number before of its election, so those that were eligible are.
 void add_clear_elr(Image const& tip, RecordList& out, ConfigResource const& resource) {
   if (tip.feature_level(kElrFeature) == 0) return;
+  bool const is_of_topic = resource.type == ConfigResourceType::topic;
   protocol::ClearElrRecord clear;
-  if (resource.type == ConfigResourceType::topic) clear.topic_name = resource.name;
+  if (is_of_topic) clear.topic_name = resource.name;
   out.add(clear, 0);
+  tip.leaderless_counts.for_each([&](TopicId const& id, int32_t) {
+    auto const& topic = *tip.find_topic(id);
+    if (!is_of_topic || topic.name == resource.name) add_kept_elr(tip, out, topic);
+  });
 }
 
 }  // namespace

@@ -201,6 +201,28 @@ TEST(Partitions, ChangedMinIsrForgetsTheEligible) {
   EXPECT_EQ(story.partition("t"), "leader=1 epoch=0/2 isr=[1,2] elr=[] last=[]");
 }
 
+// All were stopped: whoever comes back first must find somebody eligible, whatever was set meanwhile.
+TEST(Partitions, ChangedMinIsrKeepsTheEligibleOfWhatHasNoLeader) {
+  ConfigResource const of_topic{ConfigResourceType::topic, "down"}, of_all{ConfigResourceType::broker, ""};
+  for (auto const& resource : {of_topic, of_all}) {
+    Story story;
+    story.start_brokers(3);
+    story.create_on("down", {1, 2}, {{"min.insync.replicas", "2"}});
+    story.create_on("up", {3, 1}, {{"min.insync.replicas", "2"}});
+    for (int const id : {2, 1}) story.fence(id);
+    ASSERT_EQ(story.partition("down"), "leader=-1 epoch=1/2 isr=[] elr=[1,2] last=[1]");
+    ASSERT_EQ(story.partition("up"), "leader=3 epoch=0/1 isr=[3] elr=[1] last=[]");
+    AlterConfigs r;
+    r.resources.push_back({resource, {{"min.insync.replicas", ConfigOperation::set, "3"}}});
+    ASSERT_TRUE(story.ask<AlterConfigsAnswer>(r).resources.front().second.ok());
+    EXPECT_EQ(story.partition("down"), "leader=-1 epoch=1/4 isr=[] elr=[1,2] last=[1]");
+    EXPECT_EQ(story.partition("up"), resource == of_all ? "leader=3 epoch=0/2 isr=[3] elr=[] last=[]"
+                                                        : "leader=3 epoch=0/1 isr=[3] elr=[1] last=[]");
+    story.beat(2);
+    EXPECT_EQ(story.partition("down"), "leader=2 epoch=2/5 isr=[2] elr=[1] last=[]");
+  }
+}
+
 TEST(Partitions, FailedDirectoriesAreNotLedFrom) {
   Story story;
   story.start_brokers(2);
