@@ -105,7 +105,7 @@ void ControllerDriver::on_loaded(Result<LoadedMetadata> loaded) {
 void ControllerDriver::on_leader(LeaderEpoch epoch, Offset log_end, Wall now) {
   if (is_reloading_) return hold([this, epoch, log_end, now] { on_leader(epoch, log_end, now); });
   leading_ = epoch;
-  is_active_ = true;
+  active_from_ = log_end;
   tip_.skip(log_end - 1, epoch, now.ms);
   uncommitted_.push_back({log_end, tip_.visible(), std::exchange(tip_delta_, {})});
   controller_.reset_sessions(tip_.image(), reactor_.now());
@@ -273,6 +273,7 @@ void ControllerDriver::on_committed(Offset high_watermark) {
 }
 
 void ControllerDriver::on_published(metadata::ImagePtr const& image) {
+  if (leading_ && !is_closed_ && image->offset + 1 >= active_from_) is_active_ = true;
   // Answers leave in the order of their decisions; releasing one may submit the next.
   while (!waiting_.empty() && waiting_.front().seen <= image->offset) {
     auto waiting = std::move(waiting_.front());

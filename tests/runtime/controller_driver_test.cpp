@@ -152,6 +152,27 @@ TEST(ControllerDriver, AFreshNodeServesStopsAndComesBack) {
   }
 }
 
+// A client's question that is answered from an image, as which id a name has, must not be answered from one that lacks
+// what an earlier leader had committed.
+TEST(ControllerDriver, IsActiveOnceEverybodyKnowsWhatItsLogHolds) {
+  sim::World world({.seed = 5, .has_chaos = false});
+  auto& machine = world.add_machine("a");
+  Outcome first;
+  boot(machine, first);
+  ASSERT_TRUE(world.run_while_not([&] { return first.created.size() == 5; }, 60s)) << first.failed;
+  machine.kill(sim::CrashKind::process);
+  world.run_for(1s);
+  Outcome second;
+  boot(machine, second, 1 << 20, 0);
+  auto const is_active = [&] {
+    auto* node = static_cast<ControllerNode*>(machine.process());
+    return node != nullptr && node->driver().is_active();
+  };
+  ASSERT_TRUE(world.run_while_not(is_active, 60s)) << second.failed;
+  ASSERT_NE(second.image, nullptr);
+  EXPECT_EQ(second.image->topics.size(), 5U);
+}
+
 TEST(ControllerDriver, SnapshotsStandInForTheLog) {
   sim::World world({.seed = 3, .has_chaos = false});
   auto& machine = world.add_machine("a");

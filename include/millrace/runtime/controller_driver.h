@@ -171,6 +171,8 @@ class ControllerDriver final : public ControllerClient, private RaftEvents {
   metadata::Replayer tip_;
   metadata::RecordList formatted_;
   std::optional<LeaderEpoch> leading_;
+  // Everybody here must have been told what this epoch began with before a client's question is answered from an image.
+  Offset active_from_{0};
   metadata::ImageDelta tip_delta_;   // since the last element of uncommitted_
   std::deque<Uncommitted> uncommitted_;
   std::deque<Waiting> waiting_;
