@@ -1,4 +1,6 @@
 // What is sent to whom, and when again.
+#include <algorithm>
+
 #include "millrace/base/assert.h"
 #include "millrace/raft/machine.h"
 
@@ -126,7 +128,8 @@ void Machine::send_fetch(Effects& out) {
   request.last_epoch = log_end_.epoch;
   request.high_watermark = high_watermark_;
   request.bytes_max = config_.fetch_bytes_max;
-  request.wait_max = config_.fetch_wait;
+  // Longer, and a leader with nothing to tell would be taken for a dead one.
+  request.wait_max = std::min(config_.fetch_wait, config_.fetch_timeout / 2);
   send(target, request, out);
 }
 

@@ -79,6 +79,7 @@ class Story {
     Words const words(line);
     MachineConfig config;
     config.self = {BrokerId(static_cast<int32_t>(words.number("self", 1))), directory(words.number("dir", 0))};
+    if (words.has("fetch-timeout")) config.fetch_timeout = from_ms(words.number("fetch-timeout"));
     for (auto const& id : split(words.text("bootstrap"), ',')) config.bootstrap.push_back(BrokerId(std::stoi(id)));
     LoadedState loaded;
     for (auto const& voter : split(words.text("voters", "1,2,3"), ',')) {
@@ -305,8 +306,9 @@ class Story {
         return out;
       }
       std::string operator()(FetchRequest const& r) {
-        return fmt::format("fetch epoch {} from {}@{} mark {}", r.current_epoch, r.offset, r.last_epoch,
-                           r.high_watermark);
+        auto const is_usual = r.wait_max == MachineConfig().fetch_wait;
+        return fmt::format("fetch epoch {} from {}@{} mark {}{}", r.current_epoch, r.offset, r.last_epoch, r.high_watermark,
+                           is_usual ? "" : fmt::format(" waiting {} ms", to_ms(r.wait_max)));
       }
       std::string operator()(FetchSnapshotRequest const& r) {
         return fmt::format("fetch snapshot {}@{} epoch {} at {}", r.id.end_offset, r.id.epoch, r.current_epoch,
