@@ -16,7 +16,7 @@ using Result = Response::DeletableTopicResult;
 // What is asked for, resolved against the image.
 struct Plan {
   std::vector<Result> answered;
-  std::map<TopicId, Str> ids;  // to be deleted, with their names
+  std::map<TopicId, std::optional<Str>> ids;  // to be deleted, with their names where they are known here
 };
 
 Result make_result(std::optional<Str> name, TopicId const& id, ErrorCode code, std::optional<Str> message) {
@@ -54,11 +54,9 @@ Plan make_plan(RequestContext& context, Request const& request) {
     if (count > 1) {
       refused_ids.insert(id);
       plan.answered.push_back(make_result(std::nullopt, id, ErrorCode::invalid_request, "Duplicate topic id."));
-    } else if (topic == nullptr) {
-      plan.answered.push_back(
-          make_result(std::nullopt, id, ErrorCode::unknown_topic_id, "This server does not host this topic ID."));
     } else {
-      plan.ids.emplace(id, topic->name);
+      // Only the controller knows that there is no such topic: this broker may be behind.
+      plan.ids.emplace(id, topic == nullptr ? std::nullopt : std::optional<Str>(topic->name));
     }
   }
   for (auto const& [name, count] : names) {

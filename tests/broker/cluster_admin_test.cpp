@@ -1,6 +1,7 @@
 // Answers of a node alone: where its partitions lie, that replicas stay.
 #include "millrace/protocol/api/alter_partition_reassignments.h"
 #include "millrace/protocol/api/alter_replica_log_dirs.h"
+#include "millrace/protocol/api/delete_topics.h"
 #include "millrace/protocol/api/describe_acls.h"
 #include "millrace/protocol/api/describe_log_dirs.h"
 #include "millrace/protocol/api/get_telemetry_subscriptions.h"
@@ -77,6 +78,27 @@ TEST_F(ClusterAdmin, reassignments) {
   partition.partition_index = 9;
   EXPECT_EQ(code(), ErrorCode::unknown_topic_or_partition);
   EXPECT_EQ(call<ListPartitionReassignmentsResponse>(ListPartitionReassignmentsRequest{}, 0).topics.size(), 0u);
+}
+
+// Whoever was told that a topic is gone may make it anew: a broker that has not heard of it yet must not say so.
+TEST_F(ClusterAdmin, that_a_topic_is_not_there_says_the_controller) {
+  process().controller_.script = [](metadata::ControllerRequest const& request) {
+    metadata::DeleteTopicsAnswer answer;
+    for (auto const& id : std::get<metadata::DeleteTopics>(request).ids) {
+      answer.topics.emplace_back(id, metadata::ApiError{id == topic_id("new") ? ErrorCode::none : ErrorCode::unknown_topic_id, std::nullopt});
+    }
+    return answer;
+  };
+  DeleteTopicsRequest::DeleteTopicState topic;
+  DeleteTopicsRequest request;
+  request.topics = Array(&topic, 1);
+  for (auto const* name : {"new", "none"}) {
+    topic.topic_id = topic_id(name);
+    auto const response = call<DeleteTopicsResponse>(request, 6);
+    ASSERT_EQ(response.responses.size(), 1u);
+    EXPECT_EQ(response.responses[0].topic_id, topic_id(name));
+    EXPECT_EQ(response.responses[0].error_code, name == std::string_view("new") ? ErrorCode::none : ErrorCode::unknown_topic_id);
+  }
 }
 
 TEST_F(ClusterAdmin, telemetry_wants_nothing) {
