@@ -1,8 +1,8 @@
 // Metadata: brokers as the client's listener reaches them, topics by name or id, and topics made on first mention.
 #include "cluster_view.h"
 #include "handlers.h"
-#include "millrace/broker/recently_fenced.h"
 #include "millrace/broker/forwarding.h"
+#include "millrace/broker/recently_fenced.h"
 #include "millrace/metadata/topic_name.h"
 #include "millrace/protocol/api/create_topics.h"
 #include "millrace/protocol/api/metadata.h"
