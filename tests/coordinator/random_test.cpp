@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <set>
 
+#include "../base/one_mutant.h"
 #include "millrace/base/random.h"
 #include "millrace/coordinator/group_coordinator.h"
 
@@ -17,15 +18,6 @@ namespace {
 constexpr int kPartitions = 12;
 constexpr auto kTopic = "t";
 constexpr auto kGroup = "g";
-
-class OneMutant final : public Hooks {
- public:
-  explicit OneMutant(std::string_view name) : name_(name) {}
-  bool mutant(std::string_view name) override { return name == name_; }
-
- private:
-  std::string_view name_;
-};
 
 struct Client {
   enum class Doing { nothing, joining, syncing, working };

@@ -7,6 +7,7 @@
 #include <map>
 #include <set>
 
+#include "../base/one_mutant.h"
 #include "millrace/base/random.h"
 #include "millrace/coordinator/group_coordinator.h"
 
@@ -17,15 +18,6 @@ constexpr size_t kGroups = 3;
 constexpr size_t kMembersOfGroup = 4;
 constexpr int32_t kPartitions = 4;
 constexpr std::string_view kTopics[] = {"t", "u"};
-
-class OneMutant final : public Hooks {
- public:
-  explicit OneMutant(std::string_view name) : name_(name) {}
-  bool mutant(std::string_view name) override { return name == name_; }
-
- private:
-  std::string_view name_;
-};
 
 struct Client {
   enum class Doing { nothing, joining, syncing, working };

@@ -1,6 +1,6 @@
 // Proves what leaders may change of in-sync sets, with Kafka's refusals in Kafka's order, and what becomes of a
 // partition while brokers come and go (KIP-903, KIP-966).
-#include "one_mutant.h"
+#include "../base/one_mutant.h"
 #include "story.h"
 
 namespace millrace::metadata {

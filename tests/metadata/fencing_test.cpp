@@ -6,8 +6,8 @@
 
 #include <array>
 
+#include "../base/one_mutant.h"
 #include "millrace/base/random.h"
-#include "one_mutant.h"
 
 namespace millrace::metadata {
 namespace {

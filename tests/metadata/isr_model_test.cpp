@@ -7,7 +7,7 @@
 #include <deque>
 #include <unordered_set>
 
-#include "one_mutant.h"
+#include "../base/one_mutant.h"
 #include "story.h"
 
 namespace millrace::metadata {

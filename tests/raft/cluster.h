@@ -9,19 +9,10 @@
 #include <string>
 #include <vector>
 
+#include "../base/one_mutant.h"
 #include "millrace/raft/machine.h"
 
 namespace millrace::raft::test {
-
-// Breaks one rule.
-class OneMutant final : public Hooks {
- public:
-  explicit OneMutant(std::string_view name) : name_(name) {}
-  bool mutant(std::string_view name) override { return name == name_; }
-
- private:
-  std::string_view name_;
-};
 
 struct Entry {
   int32_t epoch = 0;

@@ -5,6 +5,7 @@
 
 #include <cstdlib>
 
+#include "../base/one_mutant.h"
 #include "cluster.h"
 
 namespace millrace::replication::test {
@@ -12,15 +13,6 @@ namespace {
 
 struct Seen {
   int64_t acked = 0, elections = 0;
-};
-
-class OneMutant final : public Hooks {
- public:
-  explicit OneMutant(std::string name) : name_(std::move(name)) {}
-  bool mutant(std::string_view name) override { return name == name_; }
-
- private:
-  std::string name_;
 };
 
 std::string run(uint64_t seed, Hooks& hooks, Seen& seen) {

@@ -9,20 +9,6 @@ using namespace std::chrono_literals;
 constexpr Duration kSettleLimit = 100s;
 constexpr std::string_view kGroup = "readers";
 
-class GroupClients final : public Process {
- public:
-  std::vector<std::unique_ptr<Actor>> actors;
-
-  template <class A, class... Args>
-  A& add(Args&&... args) {
-    auto made = std::make_unique<A>(std::forward<Args>(args)...);
-    auto& out = *made;
-    actors.push_back(std::move(made));
-    out.start();
-    return out;
-  }
-};
-
 }  // namespace
 
 bool ClusterRun::start_members() {
@@ -33,13 +19,13 @@ bool ClusterRun::start_members() {
   group_run_.is_disturbed = true;
   GroupStarter* starter = nullptr;
   group_machine_.start([&](NodeEnv& env) {
-    auto clients = std::make_unique<GroupClients>();
+    auto clients = std::make_unique<Actors>();
     starter = &clients->add<GroupStarter>(env, 0, run_, group_run_);
     return clients;
   });
   if (!wait_for("the group is begun", [&] { return starter != nullptr && starter->is_done(); }, kSettleLimit)) return false;
   group_machine_.node()->sim_reactor(0).post([this] {
-    auto& clients = *static_cast<GroupClients*>(group_machine_.process());
+    auto& clients = *static_cast<Actors*>(group_machine_.process());
     auto random = random_.fork("members");
     for (uint32_t i = 0; i < plan_.members; ++i) {
       auto const instance = random.chance(0.3) ? std::optional(fmt::format("instance-{}", i)) : std::nullopt;
@@ -71,7 +57,7 @@ bool ClusterRun::has_group_settled() const {
 std::string ClusterRun::ask_coordinator() {
   GroupAsker* asker = nullptr;
   group_machine_.node()->sim_reactor(0).post([&] {
-    asker = &static_cast<GroupClients*>(group_machine_.process())->add<GroupAsker>(*group_machine_.node(), 0, run_, group_run_);
+    asker = &static_cast<Actors*>(group_machine_.process())->add<GroupAsker>(*group_machine_.node(), 0, run_, group_run_);
   });
   wait_for("the coordinator tells offsets and members", [&] { return asker != nullptr && asker->is_done(); }, kSettleLimit);
   return run_.failure ? "" : asker->told();

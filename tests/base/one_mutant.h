@@ -2,7 +2,7 @@
 #pragma once
 #include "millrace/base/hooks.h"
 
-namespace millrace::metadata {
+namespace millrace {
 
 class OneMutant final : public Hooks {
  public:
@@ -13,4 +13,4 @@ class OneMutant final : public Hooks {
   std::string_view name_;
 };
 
-}  // namespace millrace::metadata
+}  // namespace millrace
