@@ -235,6 +235,7 @@ void PartitionDriver::on_written() {
     // The tail has been cut: nothing of the write is there, and whoever repeated a part of it shares its fate.
     for (auto& accepted : accepted_) refuse(accepted.request, storage_error(result.error()));
     accepted_.clear();
+    forget_syncs_past_end();
     is_log_busy_.store(false, std::memory_order_relaxed);
     if (log_->directory().is_offline()) go_offline(log_->directory().offline_reason());
     return log_is_free();
@@ -466,6 +467,13 @@ void PartitionDriver::sync_now() {
              [self = std::static_pointer_cast<PartitionDriver>(shared_from_this()), result, list = &here()] {
                self->post([self, result] { self->on_synced(std::move(*result)); }, *list);
              });
+}
+
+// A sync may have covered what is cut now, and one that is in flight may have begun before the cut: neither says anything
+// of what is written there next.
+void PartitionDriver::forget_syncs_past_end() {
+  synced_ = std::min(synced_, end_.offset);
+  sync_cut_ = std::min(sync_cut_, end_.offset);
 }
 
 void PartitionDriver::on_synced(Result<Offset> result) {

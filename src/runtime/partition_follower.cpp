@@ -230,9 +230,7 @@ void PartitionDriver::start_log_at(Offset start, CutDone then) {
 
 void PartitionDriver::on_truncated() {
   end_ = log_->end();
-  synced_ = std::min(synced_, end_.offset);
-  // A sync that is in flight may have begun before the cut, and says nothing of what is written behind it.
-  sync_cut_ = std::min(sync_cut_, end_.offset);
+  forget_syncs_past_end();
   Fifo<storage::LogMark> kept;
   for (auto const& mark : batch_ends_) {
     if (mark.offset <= end_.offset) kept.push_back(mark);

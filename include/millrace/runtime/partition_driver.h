@@ -269,6 +269,7 @@ class PartitionDriver final : public Driver {
   void await(Accepted& accepted, AppendAnswer const& answer);
   void apply_effects();
   void on_synced(Result<Offset> result);
+  void forget_syncs_past_end();
   void maybe_sync();
   void sync_now();
   // partition_follower.cpp
