@@ -56,6 +56,7 @@ class ClusterRun {
   bool settle();
   bool has_settled();
   bool run_load();
+  bool restart_quietly();
   size_t acknowledged() const;
   uint64_t acknowledged_requests() const;  // of Produce
   uint64_t acknowledged_records() const;
