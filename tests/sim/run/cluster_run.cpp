@@ -44,9 +44,11 @@ bool ClusterRun::may_lose_power(size_t index) {
   return !plan_.nodes[index].is_broker || plan_.is_flush || may_lose_disk(index);
 }
 
+// With min.insync.replicas of two one broker may come back without what it had acknowledged. Where a second one does before
+// the first is in sync again, Kafka too has nobody who is eligible, and elects the last leader with what it has.
 bool ClusterRun::may_lose_disk(size_t index) {
-  if (!lossy_.empty()) return false;
-  lossy_.insert(index);
+  if (!lossy_.empty() && !lossy_.contains(index)) return false;
+  lossy_[index] = cluster_.machine(index).lives();
   return true;
 }
 
@@ -71,11 +73,15 @@ bool ClusterRun::is_in_sync_everywhere(metadata::Image const& image, size_t inde
   });
 }
 
-// Who lost what was not on its disk counts as a copy again once it is in sync everywhere.
+// Who lost what was not on its disk counts as a copy again once it is in sync everywhere. What a disk that failed has lost
+// is known when its process is started anew, and not before.
 void ClusterRun::forgive_lossy() {
   auto const* image = newest_image();
   if (image == nullptr) return;
-  std::erase_if(lossy_, [&](size_t index) { return cluster_.is_serving(index) && is_in_sync_everywhere(*image, index); });
+  std::erase_if(lossy_, [&](auto const& each) {
+    auto const [index, life] = each;
+    return cluster_.machine(index).lives() != life && cluster_.is_serving(index) && is_in_sync_everywhere(*image, index);
+  });
 }
 
 void ClusterRun::fail(std::string text) {
