@@ -190,6 +190,12 @@ ApiError check_features(Image const& tip, RegisterBroker const& request) {
 
 }  // namespace
 
+// Its process may still serve.
+bool Controller::is_alive(BrokerImage const& broker, Mono now) const {
+  if (broker.id == config_.node_id) return broker.incarnation_id == config_.incarnation_id;
+  return fencing_.has_session(broker.id, broker.epoch, now);
+}
+
 Decision Controller::decide(Image const& tip, RegisterBroker const& request, Mono now) {
   Decision decision;
   decision.is_atomic = false;
@@ -213,8 +219,7 @@ Decision Controller::decide(Image const& tip, RegisterBroker const& request, Mon
       return std::binary_search(existing->directories.begin(), existing->directories.end(), id);
     };
     bool const has_directory = std::any_of(sorted_directories.begin(), sorted_directories.end(), is_held);
-    bool const has_session = request.id == config_.node_id || fencing_.has_session(request.id, existing->epoch, now);
-    if (!has_directory && has_session && existing->is_active()) {
+    if (!has_directory && is_alive(*existing, now) && existing->is_active()) {
       return fail({ErrorCode::duplicate_broker_registration,
                    "Another broker is registered with that broker id. If the broker was recently restarted this should "
                    "self-resolve once the heartbeat manager expires the broker's session."});
@@ -386,8 +391,8 @@ Decision Controller::decide(Image const& tip, RegisterController const& request,
 
 RecordList Controller::fence_stale_brokers(Image const& tip, Mono now) {
   RecordList out;
-  tip.brokers.for_each([&](BrokerId id, auto const& broker) {
-    if (id == config_.node_id || broker->is_fenced || fencing_.has_session(id, broker->epoch, now)) return true;
+  tip.brokers.for_each([&](BrokerId, auto const& broker) {
+    if (broker->is_fenced || is_alive(*broker, now)) return true;
     add_fence(tip, *broker, out);
     return false;  // the next one is decided on the image that this one makes
   });

@@ -59,17 +59,23 @@ void Machine::advance_high_watermark(Effects& out) {
   if (mark <= epoch_start_ && !MR_MUTANT(*hooks_, "raft.commit_old_epoch")) return;
   if (mark < high_watermark_ || (mark == high_watermark_ && has_mark_)) return;
   has_mark_ = true;
-  high_watermark_ = mark;
-  out.push_back(effect::Committed{high_watermark_});
+  commit(mark, out);
   release_parked(true, out);
 }
 
 void Machine::advance_as_follower(Effects& out) {
   if (role_ != Role::follower) return;
   auto const mark = std::min(durable_end_, leader_mark_);
-  if (mark <= high_watermark_) return;
+  // The mark that it started with is told as well, once the leader knows it: if its log ends there, and nobody changes
+  // anything, no higher one comes.
+  if (mark < high_watermark_ || (mark == high_watermark_ && is_mark_told_)) return;
+  commit(mark, out);
+}
+
+void Machine::commit(Offset mark, Effects& out) {
   high_watermark_ = mark;
-  out.push_back(effect::Committed{high_watermark_});
+  is_mark_told_ = true;
+  out.push_back(effect::Committed{mark});
 }
 
 // ---- serving
@@ -346,9 +352,7 @@ void Machine::on(event::SnapshotInstalled const& e, Mono, Effects& out) {
                  {Offset{-1}, e.voters ? e.voters : before.voters, e.kraft_version, before.is_unwritten && !e.voters});
   fetching_snapshot_.reset();
   snapshot_position_ = 0;
-  if (high_watermark_ >= log_end_.offset) return;
-  high_watermark_ = log_end_.offset;
-  out.push_back(effect::Committed{high_watermark_});
+  if (high_watermark_ < log_end_.offset) commit(log_end_.offset, out);
 }
 
 void Machine::on(event::SnapshotRefused const& e, Mono now, Effects& out) {

@@ -66,7 +66,8 @@ Machine::Machine(MachineConfig config, LoadedState loaded, Hooks& hooks)
       epochs_(std::move(loaded.epochs)),
       snapshot_(loaded.snapshot),
       durable_end_(loaded.log_end.offset),
-      high_watermark_(loaded.high_watermark) {
+      high_watermark_(loaded.high_watermark),
+      is_mark_told_(loaded.high_watermark == Offset{0}) {
   voters_.push_back({Offset{-1}, std::make_shared<VoterSet const>(std::move(loaded.voters)), loaded.kraft_version,
                      loaded.voters_are_unwritten});
 }
@@ -371,7 +372,7 @@ std::string Machine::text() const {
   for (auto const& e : epochs_) out += fmt::format(" {}:{}", e.epoch, e.start);
   out += fmt::format(" end {}", log_end_.offset);
   if (durable_end_ != log_end_.offset) out += fmt::format(" durable {}", durable_end_);
-  out += fmt::format(" mark {}", high_watermark_);
+  out += fmt::format(" mark {}{}", high_watermark_, is_mark_told_ ? "" : " untold");
   if (snapshot_) out += fmt::format(" snapshot {}-{}", snapshot_->end_offset, snapshot_->epoch);
   for (auto const& op : pending_ops_) out += fmt::format(" op>{}", op.end);
   if (voters_.size() > 1) out += fmt::format(" voters@{}", voters_.back().offset);

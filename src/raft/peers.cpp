@@ -126,7 +126,7 @@ void Machine::send_fetch(Effects& out) {
   request.current_epoch = election_.epoch;
   request.offset = log_end_.offset;
   request.last_epoch = log_end_.epoch;
-  request.high_watermark = high_watermark_;
+  request.high_watermark = is_mark_told_ ? high_watermark_ : Offset{-1};  // a leader that knows more answers at once
   request.bytes_max = config_.fetch_bytes_max;
   // Longer, and a leader with nothing to tell would be taken for a dead one.
   request.wait_max = std::min(config_.fetch_wait, config_.fetch_timeout / 2);

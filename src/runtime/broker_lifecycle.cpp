@@ -49,11 +49,13 @@ void BrokerLifecycle::on(event::Published const& e, Mono now, Effects& out) {
   }
   state_ = State::running;
   if (!std::exchange(has_unfenced_, true)) out.push_back(effect::Unfenced{});
+  if (e.is_awaited) send_awaited(now, out);
 }
 
 void BrokerLifecycle::on(event::RegistrationAnswered const& e, Mono now, Effects& out) {
   MR_ASSERT(is_asking_);
   is_asking_ = false;
+  bool const was_hurried = std::exchange(is_hurried_, false);
   bool const is_stopping = state_ == State::shutting_down;
   if (e.error != ErrorCode::none) {
     if (is_stopping) return send_at(now + kShutdownInterval, out);
@@ -67,13 +69,15 @@ void BrokerLifecycle::on(event::RegistrationAnswered const& e, Mono now, Effects
   retry_ = {};
   state_ = State::fenced;
   // It is caught up with its own registration only when that has come back to it.
-  if (image_epoch_ == epoch_ || is_hurried_) return send(now, out);
+  if (image_epoch_ == epoch_ || was_hurried) return send(now, out);
   send_at(now + config_.heartbeat_interval, out);
 }
 
 void BrokerLifecycle::on(event::HeartbeatAnswered const& e, Mono now, Effects& out) {
   MR_ASSERT(is_asking_);
   is_asking_ = false;
+  bool const was_hurried = std::exchange(is_hurried_, false);
+  bool const was_awaited = std::exchange(is_awaited_, false);
   if (e.error == ErrorCode::stale_broker_epoch || e.error == ErrorCode::broker_id_not_registered) {
     if (state_ == State::shutting_down) return end(effect::ShutDown{}, out);
     // Its session was given to somebody else, or somebody took it off the list.
@@ -82,15 +86,17 @@ void BrokerLifecycle::on(event::HeartbeatAnswered const& e, Mono now, Effects& o
   }
   if (e.error != ErrorCode::none) {
     if (state_ != State::shutting_down) return retry_later(now, out);
-    if (e.error == ErrorCode::request_timed_out) return end(effect::ShutDown{}, out);
-    return send_at(now + kShutdownInterval, out);
+    // One that was asked before the stop was, has said nothing of it yet.
+    if (e.error == ErrorCode::request_timed_out && !was_hurried) return end(effect::ShutDown{}, out);
+    return was_hurried ? send(now, out) : send_at(now + kShutdownInterval, out);
   }
   retry_ = {};
   if (state_ == State::shutting_down) {
     if (e.should_shut_down) return end(effect::ShutDown{}, out);
-    return send_at(now + kShutdownInterval, out);
+    return was_hurried ? send(now, out) : send_at(now + kShutdownInterval, out);
   }
-  if (std::exchange(is_hurried_, false)) return send(now, out);
+  if (was_hurried) return send(now, out);
+  if (was_awaited) return send_awaited(now, out);
   send_at(now + config_.heartbeat_interval, out);
 }
 
@@ -115,14 +121,16 @@ void BrokerLifecycle::on(event::ShutdownRequested const&, Mono now, Effects& out
   if (epoch_ < 0) return end(effect::ShutDown{}, out);
   state_ = State::shutting_down;
   give_up_at_ = now + config_.shutdown_timeout;
-  if (is_asking_) return set_timer(give_up_at_, out);  // its answer asks on
-  send(now, out);
+  if (!is_asking_) return send(now, out);
+  is_hurried_ = true;
+  set_timer(give_up_at_, out);
 }
 
 void BrokerLifecycle::send(Mono now, Effects& out) {
   MR_ASSERT(!is_asking_);
   is_asking_ = true;
-  is_hurried_ = false;
+  is_hurried_ = is_awaited_ = false;
+  asked_at_ = now;
   ask_at_ = Mono::never();
   auto const answer_max = state_ == State::shutting_down ? kShutdownSilenceMax : config_.session_timeout / 2;
   auto const deadline = std::min(now + answer_max, give_up_at_);
@@ -153,8 +161,18 @@ void BrokerLifecycle::send_at(Mono when, Effects& out) {
   set_timer(std::min(ask_at_, give_up_at_), out);
 }
 
+void BrokerLifecycle::send_awaited(Mono now, Effects& out) {
+  if (is_asking_) {
+    is_awaited_ = true;
+    return;
+  }
+  if (retry_ != Duration::zero()) return;
+  auto const at = asked_at_ + kAwaitedInterval;
+  if (at <= now) return send(now, out);
+  send_at(std::min(at, ask_at_), out);
+}
+
 void BrokerLifecycle::retry_later(Mono now, Effects& out) {
-  is_hurried_ = false;
   retry_ = retry_ == Duration::zero() ? kRetryMin : std::min(retry_ * 2, config_.heartbeat_interval);
   send_at(now + retry_, out);
 }
@@ -175,6 +193,7 @@ std::string BrokerLifecycle::text() const {
   }
   if (is_asking_) out += " asking";
   if (is_hurried_) out += " hurried";
+  if (is_awaited_) out += " awaited";
   return out;
 }
 
@@ -182,7 +201,7 @@ void BrokerLifecycle::check_invariants() const {
   if (state_ == State::fenced || state_ == State::running || state_ == State::shutting_down) MR_ASSERT(epoch_ >= 0);
   if (state_ == State::running) MR_ASSERT(has_unfenced_);
   if (state_ == State::ended) MR_ASSERT(ask_at_ == Mono::never());
-  if (is_hurried_) MR_ASSERT(is_asking_);
+  if (is_hurried_ || is_awaited_) MR_ASSERT(is_asking_);
 }
 
 }  // namespace millrace::runtime

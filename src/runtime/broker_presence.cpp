@@ -34,7 +34,10 @@ void BrokerPresence::start() { feed(event::Started{}); }
 
 void BrokerPresence::on_published(metadata::Image const& image) {
   auto const* broker = image.find_broker(id_);
-  feed(event::Published{image.offset, broker == nullptr ? -1 : broker->epoch, broker == nullptr || broker->is_fenced});
+  bool const is_awaited = !image.brokers.for_each([&](BrokerId id, auto const& other) {
+    return id == id_ || other->is_fenced || !other->is_in_controlled_shutdown;
+  });
+  feed(event::Published{image.offset, broker == nullptr ? -1 : broker->epoch, broker == nullptr || broker->is_fenced, is_awaited});
 }
 
 void BrokerPresence::set_offline_directories(std::vector<DirectoryId> directories) {

@@ -47,7 +47,7 @@ void ControllerDriver::arm_session_check() {
 void ControllerDriver::watch_brokers() {
   auto const now = reactor_.now();
   auto const fenced = controller_.fence_stale_brokers(tip_.image(), now);
-  if (!fenced.empty()) env_.log().info("controller", "a broker was silent for its session: {} records fence it", fenced.size());
+  if (!fenced.empty()) env_.log().info("controller", "a broker is gone or was silent for its session: {} records fence it", fenced.size());
   if (!append_in_batches(fenced)) return;
   if (now >= next_election_) {
     next_election_ = now + kElectionInterval;

@@ -127,6 +127,26 @@ TEST(Controller, StaleBrokersAreFencedButNotThisNode) {
   EXPECT_TRUE(story.controller().fence_stale_brokers(story.image(), Mono{18s}).empty());
 }
 
+// Its disk was replaced: nothing of the new registration shows that the process before it is gone, but that this one holds
+// the node's metadata directory.
+TEST(Controller, WhatThisNodeWasRegisteredAsBeforeIsGone) {
+  Story story;
+  story.start_brokers(2);
+  auto const empty_disk = uint8_t{77};
+  EXPECT_EQ(story.register_broker(2, 20, -1, empty_disk).error.code, ErrorCode::duplicate_broker_registration);
+  EXPECT_EQ(story.register_broker(1, 10, -1, empty_disk).error.code, ErrorCode::duplicate_broker_registration);  // this process
+
+  Story restarted;
+  ASSERT_TRUE(restarted.register_broker(1, 10).error.ok());
+  restarted.beat(1);
+  restarted.create_on("t", {1});
+  EXPECT_FALSE(restarted.controller().fence_stale_brokers(restarted.image(), Mono{}).empty());
+  ASSERT_TRUE(restarted.register_broker(1, Story::kOwnIncarnation.bytes[0], -1, empty_disk).error.ok());
+  EXPECT_EQ(restarted.partition("t"), "leader=-1 epoch=1/1 isr=[] elr=[] last=[1]");
+  restarted.beat(1);
+  EXPECT_TRUE(restarted.controller().fence_stale_brokers(restarted.image(), Mono{100s}).empty());
+}
+
 TEST(Controller, TopicCreationIsCheckedInKafkasOrder) {
   Story story(StaticConfigs{{"log.retention.hours", "2"}});
   ASSERT_TRUE(story.register_broker(1, 1).error.ok());

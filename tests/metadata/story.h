@@ -12,6 +12,9 @@ namespace millrace::metadata {
 
 class Story {
  public:
+  // The controller is of broker 1's process if that one registers under this, as start_brokers() has it do.
+  static constexpr Uuid kOwnIncarnation{{1}};
+
   explicit Story(StaticConfigs statics = {}, Hooks& hooks = Hooks::none())
       : controller_(make_config(std::move(statics), hooks), [this] { return next_uuid(); }) {
     replay(controller_.bootstrap_records());
@@ -114,6 +117,7 @@ class Story {
   static ControllerConfig make_config(StaticConfigs statics, Hooks& hooks) {
     ControllerConfig config;
     config.node_id = BrokerId{1};
+    config.incarnation_id = kOwnIncarnation;
     config.cluster_id = "c";
     config.statics = std::move(statics);
     config.hooks = &hooks;

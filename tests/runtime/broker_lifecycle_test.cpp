@@ -28,10 +28,15 @@ class Story {
       int64_t a = -1, b = -1;
       std::string flag;
       Event event;
+      if (word == "wait") {  // MS
+        words >> a;
+        now_ = now_ + from_ms(a);
+        continue;
+      }
       if (word == "start") event = event::Started{};
-      if (word == "image") {  // OFFSET EPOCH [fenced]
+      if (word == "image") {  // OFFSET EPOCH [fenced | awaited]
         words >> a >> b >> flag;
-        event = event::Published{Offset{a}, b, flag == "fenced"};
+        event = event::Published{Offset{a}, b, flag == "fenced", flag == "awaited"};
       }
       if (word == "registered") {
         words >> a;
@@ -223,6 +228,62 @@ TEST(BrokerLifecycle, what_changes_while_it_asks_is_told_next) {
 > ok
   timer at 4000
 = running epoch 5 image 6 epoch 5
+)");
+}
+
+TEST(BrokerLifecycle, says_what_it_knows_when_another_broker_waits_for_that) {
+  auto const begin = std::string("start\nimage 0 -1\nregistered 5\nimage 5 5 fenced\nok\nimage 6 5\nwait 400\n");
+  auto const told = Story().tell(begin + "image 7 5 awaited\nok\nimage 8 5 awaited\ntimer\nimage 9 5 awaited\nok\ntimer\nok\nimage 10 5");
+  EXPECT_EQ(told.substr(told.find("> image 7")), R"(> image 7 5 awaited
+  heartbeat 5 at 7 until 4900
+= running epoch 5 image 7 epoch 5 asking
+> ok
+  timer at 2400
+= running epoch 5 image 7 epoch 5
+> image 8 5 awaited
+  timer at 450
+= running epoch 5 image 8 epoch 5
+> timer
+  heartbeat 5 at 8 until 4950
+= running epoch 5 image 8 epoch 5 asking
+> image 9 5 awaited
+= running epoch 5 image 9 epoch 5 asking awaited
+> ok
+  timer at 500
+= running epoch 5 image 9 epoch 5
+> timer
+  heartbeat 5 at 9 until 5000
+= running epoch 5 image 9 epoch 5 asking
+> ok
+  timer at 2500
+= running epoch 5 image 9 epoch 5
+> image 10 5
+= running epoch 5 image 10 epoch 5
+)");
+}
+
+TEST(BrokerLifecycle, a_heartbeat_from_before_the_stop_ends_nothing) {
+  auto const begin = std::string("start\nimage 0 -1\nregistered 5\nimage 5 5 fenced\nok\nimage 6 5\ntimer\nstop\n");
+  auto told = Story().tell(begin + "ok\nok go");
+  EXPECT_EQ(told.substr(told.find("> stop")), R"(> stop
+  timer at 17000
+= shutting down epoch 5 image 6 epoch 5 asking hurried
+> ok
+  heartbeat 5 at 6 wants to go until 5000
+  timer at 17000
+= shutting down epoch 5 image 6 epoch 5 asking
+> ok go
+  gone
+= ended epoch 5 image 6 epoch 5
+)");
+  told = Story().tell(begin + "error 7\nerror 7");
+  EXPECT_EQ(told.substr(told.find("> error")), R"(> error 7
+  heartbeat 5 at 6 wants to go until 5000
+  timer at 17000
+= shutting down epoch 5 image 6 epoch 5 asking
+> error 7
+  gone
+= ended epoch 5 image 6 epoch 5
 )");
 }
 

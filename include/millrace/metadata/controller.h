@@ -20,6 +20,8 @@ inline constexpr size_t kElectionsPerPassMax = 1000;
 
 struct ControllerConfig {
   BrokerId node_id;
+  // Of this process. What is registered as `node_id` under another one is gone: this one has the node's metadata directory.
+  Uuid incarnation_id;
   std::string cluster_id;
   int32_t default_partition_count = 1;     // num.partitions
   int16_t default_replication_factor = 1;  // default.replication.factor
@@ -51,8 +53,8 @@ class Controller {
   static RecordList default_feature_records();
 
   Decision decide(Image const& tip, ControllerRequest const& request, Mono now);
-  // Fences brokers that have not been heard of for a session; at most one a call. This node itself is not
-  // watched: it is here. Not atomic.
+  // Fences brokers that have not been heard of for a session, and what this node's process before this one was registered
+  // as; at most one a call. This process itself is not watched: it is here. Not atomic.
   RecordList fence_stale_brokers(Image const& tip, Mono now);
   // The same for who is proved to be gone before its session is over (fencing.h). Not atomic.
   RecordList on_fencing_event(Image const& tip, fencing::Event const& event, Mono now);
@@ -100,6 +102,7 @@ class Controller {
   enum class BrokerState : uint8_t { fenced, unfenced, shutting_down, may_stop };
   BrokerState next_state(Image const& tip, BrokerImage const& broker, BrokerHeartbeat const& request) const;
   int64_t lowest_active_offset(Image const& tip) const;
+  bool is_alive(BrokerImage const& broker, Mono now) const;
   void add_fence(Image const& tip, BrokerImage const& broker, RecordList& out) const;
 
   struct Heartbeats {

@@ -394,6 +394,7 @@ class Machine {
   void fail_parked(Effects& out);
   void advance_high_watermark(Effects& out);
   void advance_as_follower(Effects& out);
+  void commit(Offset mark, Effects& out);
 
   MachineConfig config_;
   Hooks* hooks_;
@@ -411,6 +412,7 @@ class Machine {
   std::optional<SnapshotId> snapshot_;
   Offset durable_end_;
   Offset high_watermark_;
+  bool is_mark_told_;  // in Committed; that of the newest snapshot, with which it starts, is not yet
   std::deque<PendingOp> pending_ops_;
   LogOp op_issued_ = 0;
   std::vector<VotersAt> voters_;  // never empty; the last one counts

@@ -1,7 +1,8 @@
 // This node's life as a broker of its cluster, pure: it registers with the active controller, says every so often that
 // it lives, is unfenced once it has seen its own registration, and leaves in order. As Kafka's BrokerLifecycleManager
-// does it, but for this: it speaks up as soon as the image that it waited for is there, and registers again when the
-// controller does not know its epoch any more. One request is under way at a time.
+// does it, but for this: it speaks up as soon as the image that it waited for is there, or one that a broker which wants
+// to go waits for, and registers again when the controller does not know its epoch any more. One request is under way
+// at a time.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -32,6 +33,8 @@ struct Published {
   Offset offset;
   int64_t registered_epoch = -1;
   bool is_fenced = true;
+  // Another broker is shutting down: the controller lets it go when all have said that they know who leads instead.
+  bool is_awaited = false;
 };
 struct RegistrationAnswered {
   ErrorCode error{};
@@ -85,6 +88,7 @@ class BrokerLifecycle {
  public:
   static constexpr Duration kRetryMin = 100ms;
   static constexpr Duration kShutdownInterval = 50ms;  // between heartbeats that ask whether it may go
+  static constexpr Duration kAwaitedInterval = 50ms;   // between heartbeats that another broker waits for
   static constexpr Duration kShutdownSilenceMax = 3s;  // an election takes less: the whole cluster is stopping
 
   enum class State : uint8_t { stopped, starting, registering, fenced, running, shutting_down, ended };
@@ -110,6 +114,7 @@ class BrokerLifecycle {
   void send(Mono now, lifecycle::Effects& out);
   void send_soon(Mono now, lifecycle::Effects& out);
   void send_at(Mono when, lifecycle::Effects& out);
+  void send_awaited(Mono now, lifecycle::Effects& out);
   void retry_later(Mono now, lifecycle::Effects& out);
   void end(lifecycle::Effect last, lifecycle::Effects& out);
   void set_timer(Mono at, lifecycle::Effects& out);
@@ -124,6 +129,8 @@ class BrokerLifecycle {
   bool has_unfenced_ = false;
   bool is_asking_ = false;         // a request is under way
   bool is_hurried_ = false;        // the next one goes out as soon as that one is answered
+  bool is_awaited_ = false;        // likewise, but for kAwaitedInterval
+  Mono asked_at_{};                // the last one
   Mono ask_at_ = Mono::never();    // the next one
   Mono give_up_at_ = Mono::never();
   Duration retry_{};               // the last pause after a failure; zero: none

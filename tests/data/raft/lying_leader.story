@@ -4,8 +4,8 @@ config epoch=2 leader=2 snapshot=5@1 log=1:5,2:7 end=9
 persist epoch 2 leader 2 voted -
 timer election in 2000 ms
 leader 2 of epoch 2
-to 2: fetch epoch 2 from 9@2 mark 5 (once written)
-= follower epoch 2 leader 2 voted -1 unwritten 1 log 5@1 1:5 2:7 end 9 mark 5 snapshot 5-1 t0 peer2* leader-mark -1 probe 0
+to 2: fetch epoch 2 from 9@2 mark -1 (once written)
+= follower epoch 2 leader 2 voted -1 unwritten 1 log 5@1 1:5 2:7 end 9 mark 5 untold snapshot 5-1 t0 peer2* leader-mark -1 probe 0
 > fetched from=2 epoch=2 leader=2 mark=9
 committed 9
 timer election in 2000 ms

@@ -78,19 +78,20 @@ void ClusterFaults::cut_for(std::vector<std::pair<size_t, size_t>> ways) {
 }
 
 void ClusterFaults::strike(FaultKind kind) {
-  ++counts_[static_cast<size_t>(kind)];
   auto const victim = draw_victim();
   auto const other = (victim + 1 + random_.below(cluster_.size() - 1)) % cluster_.size();
   auto& machine = cluster_.machine(victim);
   auto& disk = machine.disk();
   bool const may_lose_power = cluster_.plan().has(FaultKind::power_loss);
   std::vector<std::pair<size_t, size_t>> ways;
+  // Those count themselves, if they strike.
+  if (kind != FaultKind::power_loss && kind != FaultKind::failing_disk && kind != FaultKind::wipe) note(kind);
   switch (kind) {
     case FaultKind::process_crash: return machine.kill(CrashKind::process);
     case FaultKind::power_loss:
       // Sometimes everywhere: one power line feeds the rack.
-      if (!random_.chance(0.1)) return lose_power(victim);
-      for (size_t i = 0; i < cluster_.size(); ++i) lose_power(i);
+      if (!random_.chance(0.1)) return note(lose_power(victim));
+      for (size_t i = 0; i < cluster_.size(); ++i) note(lose_power(i));
       return;
     case FaultKind::crash_at_disk_call:
       if (cluster_.node(victim) != nullptr) {
@@ -131,15 +132,20 @@ void ClusterFaults::strike(FaultKind kind) {
       return after(draw(100ms, 3s), [&disk] { disk.speed().sync = DiskSpeed().sync; });
     case FaultKind::failing_disk: {
       DiskCall const calls[] = {DiskCall::sync, DiskCall::write, DiskCall::rename, DiskCall::sync_directory};
-      return disk.add_fault({.call = calls[random_.below(4)], .skip = static_cast<int>(random_.below(10))});
+      DiskFault fault{.call = calls[random_.below(4)], .skip = static_cast<int>(random_.below(10))};
+      // Who is started on a disk that failed does not know what is left of its page cache, and comes back as after a power loss.
+      if (!may_lose_power_(victim)) return;
+      note(kind);
+      return disk.add_fault(fault);
     }
     case FaultKind::strike_new_leader: return;
     case FaultKind::strike_after_return:
       machine.kill(CrashKind::process);
       return strike_when_back(victim, other, kReturnPatience);
     case FaultKind::wipe:
-      if (cluster_.plan().has_own_metadata_disk && cluster_.plan().nodes[victim].is_broker && may_lose_disk_(victim)) cluster_.wipe(victim);
-      return;
+      if (!cluster_.plan().has_own_metadata_disk || !cluster_.plan().nodes[victim].is_broker || !may_lose_disk_(victim)) return;
+      note(kind);
+      return cluster_.wipe(victim);
     case FaultKind::full_disk:
       disk.set_capacity(disk.used_bytes() + static_cast<int64_t>(random_.below(3000)));
       return after(draw(200ms, 2s), [&disk] { disk.set_capacity(int64_t{1} << 40); });
@@ -159,7 +165,10 @@ void ClusterFaults::strike_node(size_t node) {
     case 0: return isolate(node);
     case 1: return cluster_.machine(node).pause(draw(10ms, 3s));
     case 2:
-      if (cluster_.plan().has(FaultKind::power_loss)) return lose_power(node);
+      if (cluster_.plan().has(FaultKind::power_loss)) {
+        lose_power(node);
+        return;
+      }
       [[fallthrough]];
     default: return cluster_.machine(node).kill(CrashKind::process);
   }
@@ -175,12 +184,14 @@ void ClusterFaults::strike_when_back(size_t returning, size_t node, Duration pat
 // When a node dies all its partitions get new leaders at once.
 void ClusterFaults::on_new_leader(size_t node, bool is_of_quorum) {
   if (!is_on_ || !cluster_.plan().has(FaultKind::strike_new_leader) || !random_.chance(is_of_quorum ? 0.3 : 0.03)) return;
-  ++counts_[static_cast<size_t>(FaultKind::strike_new_leader)];
+  note(FaultKind::strike_new_leader);
   after(random_.chance(0.5) ? Duration::zero() : draw(0ms, 60ms), [this, node] { strike_node(node); });
 }
 
-void ClusterFaults::lose_power(size_t index) {
-  cluster_.machine(index).kill(may_lose_power_(index) ? CrashKind::power_loss : CrashKind::process);
+FaultKind ClusterFaults::lose_power(size_t index) {
+  bool const may_lose = may_lose_power_(index);
+  cluster_.machine(index).kill(may_lose ? CrashKind::power_loss : CrashKind::process);
+  return may_lose ? FaultKind::power_loss : FaultKind::process_crash;
 }
 
 uint64_t ClusterFaults::count() const { return std::accumulate(counts_.begin(), counts_.end(), uint64_t{0}); }

@@ -10,7 +10,8 @@ namespace millrace::sim {
 class ClusterFaults {
  public:
   // `leader` tells which node leads the metadata quorum, where faults strike more often than elsewhere;
-  // `may_lose_power` whether that node may lose now what is not on its disk, `may_lose_disk` whether all of it.
+  // `may_lose_power` whether that node may lose now what is not on its disk, `may_lose_disk` whether all of it. Who is told
+  // that it may counts as lost.
   ClusterFaults(World& world, Cluster& cluster, std::function<std::optional<size_t>()> leader, std::function<bool(size_t)> may_lose_power,
                 std::function<bool(size_t)> may_lose_disk);
 
@@ -31,7 +32,9 @@ class ClusterFaults {
   void strike_node(size_t node);
   void strike_when_back(size_t returning, size_t node, Duration patience);
   void isolate(size_t node);
-  void lose_power(size_t index);
+  void note(FaultKind kind) { ++counts_[static_cast<size_t>(kind)]; }
+  // What was done.
+  FaultKind lose_power(size_t index);
   Duration draw(Duration low, Duration high) { return Duration(random_.between(low.count(), high.count())); }
   // Not after stop(), which heals everything anyhow.
   void after(Duration wait, Task task);

@@ -90,6 +90,10 @@ ClusterPlan draw_quorum_plan(Random random, size_t node_count) {
   for (auto rare : {FaultKind::failing_disk, FaultKind::full_disk}) {
     plan.has_fault[static_cast<size_t>(rare)] = random.chance(0.12);
   }
+  // These may come to nothing.
+  auto sure = plan.has_fault;
+  for (auto const kind : {FaultKind::strike_new_leader, FaultKind::failing_disk, FaultKind::wipe}) sure[static_cast<size_t>(kind)] = false;
+  if (std::ranges::none_of(sure, std::identity())) plan.has_fault[static_cast<size_t>(FaultKind::process_crash)] = true;
   plan.fault_interval = milliseconds(200 + random.below(1500));
   if (random.chance(0.7)) {
     plan.election_timeout = milliseconds(100 + random.below(900));

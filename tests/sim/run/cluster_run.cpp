@@ -10,6 +10,8 @@ using namespace std::chrono_literals;
 
 // A job that a slow disk was given before it was healed still takes its time.
 constexpr Duration kSettleLimit = 100s;
+constexpr double kQuietRestartChance = 0.3;
+constexpr Duration kRestartLimit = 10s;  // an orderly stop, two seconds down, a start
 constexpr uint64_t kFaultsMin = 3;  // that strike while there is load
 constexpr std::string_view kMetadataLog = "/__cluster_metadata-0/";
 constexpr std::string_view kOffsetsLogs = "/__consumer_offsets-";
@@ -44,9 +46,11 @@ bool ClusterRun::may_lose_power(size_t index) {
   return !plan_.nodes[index].is_broker || plan_.is_flush || may_lose_disk(index);
 }
 
+// With min.insync.replicas of two one broker may come back without what it had acknowledged. Where a second one does before
+// the first is in sync again, Kafka too has nobody who is eligible, and elects the last leader with what it has.
 bool ClusterRun::may_lose_disk(size_t index) {
-  if (!lossy_.empty()) return false;
-  lossy_.insert(index);
+  if (!lossy_.empty() && !lossy_.contains(index)) return false;
+  lossy_[index] = cluster_.machine(index).lives();
   return true;
 }
 
@@ -71,11 +75,15 @@ bool ClusterRun::is_in_sync_everywhere(metadata::Image const& image, size_t inde
   });
 }
 
-// Who lost what was not on its disk counts as a copy again once it is in sync everywhere.
+// Who lost what was not on its disk counts as a copy again once it is in sync everywhere. What a disk that failed has lost
+// is known when its process is started anew, and not before.
 void ClusterRun::forgive_lossy() {
   auto const* image = newest_image();
   if (image == nullptr) return;
-  std::erase_if(lossy_, [&](size_t index) { return cluster_.is_serving(index) && is_in_sync_everywhere(*image, index); });
+  std::erase_if(lossy_, [&](auto const& each) {
+    auto const [index, life] = each;
+    return cluster_.machine(index).lives() != life && cluster_.is_serving(index) && is_in_sync_everywhere(*image, index);
+  });
 }
 
 void ClusterRun::fail(std::string text) {
@@ -168,7 +176,8 @@ bool ClusterRun::has_settled() {
     if (machine.epoch() != epoch || machine.leader().value != static_cast<int32_t>(*leader + 1)) return false;
     // A slow disk may still be at work with what it was told before it was healed.
     if (machine.log_end() != end || machine.durable_end() != end.offset || !machine.is_election_durable()) return false;
-    if (cluster_.node(i)->image() == nullptr || machine.high_watermark() < end.offset) return false;
+    auto const* image = cluster_.node(i)->image();
+    if (image == nullptr || image->offset + 1 < end.offset || machine.high_watermark() < end.offset) return false;
   }
   return true;
 }
@@ -179,6 +188,20 @@ bool ClusterRun::settle() {
   for (auto* writer : writers_) writer->set_paused(false);
   auto const before = acknowledged();
   return wait_for("metadata can be changed", [&] { return acknowledged() > before; }, kSettleLimit);
+}
+
+// While nobody changes anything: who comes back must not need news to know what there is.
+bool ClusterRun::restart_quietly() {
+  auto random = random_.fork("quiet restart");
+  if (!random.chance(kQuietRestartChance)) return true;
+  for (auto* writer : writers_) writer->set_paused(true);
+  auto const index = random.below(cluster_.size());
+  auto const ends = cluster_.ends();
+  cluster_.machine(index).stop();
+  auto const is_back = [&] { return cluster_.ends() > ends && has_settled(); };
+  if (!wait_for(fmt::format("node {} has stopped, come back, and knows what is committed", index + 1), is_back, election_bound() + kRestartLimit)) return false;
+  for (auto* writer : writers_) writer->set_paused(false);
+  return true;
 }
 
 bool ClusterRun::run_load() {
@@ -196,7 +219,7 @@ ScenarioResult ClusterRun::go() {
   cluster_.start_all();
   start_clients();
   if (settle() && start_data() && start_members()) {
-    if (run_load() && settle() && run_trial() && settle() && check_data() && check_members()) check_at_rest();
+    if (run_load() && settle() && run_trial() && settle() && restart_quietly() && check_data() && check_members()) check_at_rest();
   }
   result.failure = run_.failure.value_or("");
   result.hash = world_.trace().hash();

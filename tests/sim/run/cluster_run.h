@@ -1,8 +1,8 @@
 // A whole cluster, its clients and its faults. Phases: everybody starts → load with faults → faults end, everybody is
 // up and agrees within a bound → one trial: a single fault with an exact demand → what was acknowledged is there.
 #pragma once
+#include <map>
 #include <memory>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -56,6 +56,7 @@ class ClusterRun {
   bool settle();
   bool has_settled();
   bool run_load();
+  bool restart_quietly();
   size_t acknowledged() const;
   uint64_t acknowledged_requests() const;  // of Produce
   uint64_t acknowledged_records() const;
@@ -101,7 +102,8 @@ class ClusterRun {
   std::unique_ptr<GroupLedger> group_;
   GroupRun group_run_;
   std::vector<GroupMember*> members_;
-  std::set<size_t> lossy_;  // brokers that lost what was in their page cache, and are not in sync everywhere again
+  // Brokers that may lose what they acknowledged, or have and are not in sync everywhere again, and in which life.
+  std::map<size_t, uint32_t> lossy_;
   uint64_t observed_events_ = 0;
   std::string trial_;
 };

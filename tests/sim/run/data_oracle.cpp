@@ -154,9 +154,14 @@ void DataOracle::observe_partition(size_t p, size_t node, ClusterNode& of) {
     replica.known_end = replica.end;
     if (may_have_less) check_members(p);
   }
-  if (driver->status() == runtime::PartitionStatus::follower && replica.mark != marks.high_watermark.offset) {
-    replica.mark = marks.high_watermark.offset;
-    on_claim(p, replica.mark, "a follower's mark");
+  if (driver->status() == runtime::PartitionStatus::follower) {
+    // Its mark may have moved and its leadership ended in one turn: what it called committed it did as a leader.
+    auto const led = std::exchange(replica.leads, LeaderEpoch{-1});
+    if (replica.mark != marks.high_watermark.offset) {
+      replica.mark = marks.high_watermark.offset;
+      if (led < LeaderEpoch{0}) on_claim(p, replica.mark, "a follower's mark");
+      else on_mark(p, node, of, *driver, marks, led);
+    }
   }
   // Nobody reaches a node that comes back before it has caught up and is registered. One that stops leads until its
   // partitions were moved.
@@ -168,7 +173,7 @@ void DataOracle::observe_partition(size_t p, size_t node, ClusterNode& of) {
   }
   if (replica.mark != marks.high_watermark.offset) {
     replica.mark = marks.high_watermark.offset;
-    on_mark(p, node, of, *driver, marks);
+    on_mark(p, node, of, *driver, marks, marks.epoch);
   }
 }
 
@@ -210,14 +215,15 @@ void DataOracle::on_leads(size_t p, size_t node, runtime::PartitionDriver const&
   }
 }
 
-void DataOracle::on_mark(size_t p, size_t node, ClusterNode const& of, runtime::PartitionDriver const& driver, storage::Marks const& marks) {
+void DataOracle::on_mark(size_t p, size_t node, ClusterNode const& of, runtime::PartitionDriver const& driver, storage::Marks const& marks,
+                         LeaderEpoch led) {
   auto& partition = partitions_[p];
   auto const mark = marks.high_watermark.offset;
   if (auto const difference = compare(partition, driver, marks, std::min(mark, partition.committed_end)); !difference.empty()) {
     return fail_(fmt::format("R2: partition {}: node {} calls everything below {} committed: {}", p, node + 1, mark, difference));
   }
-  if (partition.commits.empty() || mark > partition.commits.back().end) partition.commits.push_back({marks.epoch, mark});
-  if (mark <= partition.committed_end || marks.epoch < partition.leaders.rbegin()->first) return;
+  if (partition.commits.empty() || mark > partition.commits.back().end) partition.commits.push_back({led, mark});
+  if (mark <= partition.committed_end || led < partition.leaders.rbegin()->first) return;
   size_t holders = 0;
   for (size_t i = 0; i < partition.replicas.size(); ++i) {
     auto const& replica = partition.replicas[i];

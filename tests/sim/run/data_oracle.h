@@ -50,7 +50,7 @@ class DataOracle {
   struct Replica {  // on one node
     LifeId life{};
     std::weak_ptr<runtime::PartitionDriver> driver;  // nobody holds what a node that died has left
-    LeaderEpoch leads{-1};  // the epoch in which it was seen to lead, in this life
+    LeaderEpoch leads{-1};  // the epoch in which it was seen to lead, in this life; -1: it was seen to follow since
     Offset mark{-1};
     Offset end{0};          // as seen last; what a dead node has is not looked at
     int64_t broker_epoch = -1;       // of this life; -1: not yet registered
@@ -88,7 +88,9 @@ class DataOracle {
   void check_members(size_t p);
   void observe_partition(size_t p, size_t node, ClusterNode& of);
   void on_leads(size_t p, size_t node, runtime::PartitionDriver const& driver, storage::Marks const& marks);
-  void on_mark(size_t p, size_t node, ClusterNode const& of, runtime::PartitionDriver const& driver, storage::Marks const& marks);
+  // As the leader of epoch `led`.
+  void on_mark(size_t p, size_t node, ClusterNode const& of, runtime::PartitionDriver const& driver, storage::Marks const& marks,
+               LeaderEpoch led);
   // Empty: the replica has what is committed, below `end`.
   std::string compare(Partition const& partition, runtime::PartitionDriver const& driver, storage::Marks const& marks, Offset end) const;
   static bool is_known(runtime::PartitionDriver const& driver);
