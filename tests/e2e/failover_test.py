@@ -79,7 +79,7 @@ def a_replica_whose_log_cannot_be_opened_is_not_led():
         for node in cluster.nodes:
             node.start()
         cluster.settled()
-        assert cluster.read("opened", 0) == [b"before", b"after"]
+        cluster.holds("opened", 0, [b"before", b"after"])
 
 
 def of_two_directories_one_fails():
@@ -108,7 +108,7 @@ def of_two_directories_one_fails():
         assert 0 < metric(second, "millrace_partition_takeover_seconds_total") < 10
         for p in range(12):
             cluster.produce("t", p, b"later")
-            assert cluster.read("t", p) == [b"before", b"after", b"later"], p
+            cluster.holds("t", p, [b"before", b"after", b"later"])
         # Without it, until there is a new disk: its replicas begin anew in the other one.
         assert first.stop() == 0
         first.own, first.prefix = {"log.dirs": good}, []
@@ -117,7 +117,7 @@ def of_two_directories_one_fails():
         cluster.in_sync("t", 3)
         assert {int(path.name.rsplit("-", 1)[1]) for path in good.glob("t-*")} == set(range(12))
         for p in range(12):
-            assert cluster.read("t", p) == [b"before", b"after", b"later"], p
+            cluster.holds("t", p, [b"before", b"after", b"later"])
         print(f"  {len(lost)} of 12 partitions were in the directory that failed; 12 records after it in {took:.2f} s")
 
 
@@ -176,7 +176,7 @@ def who_falls_silent_loses_its_leaderships_after_its_session():
             cluster.settled()
             cluster.in_sync(topic, 3)
             cluster.produce(topic, 0, b"after")
-            assert cluster.read(topic, 0) == [b"before", b"meanwhile", b"after"]
+            cluster.holds(topic, 0, [b"before", b"meanwhile", b"after"])
             until(10, "who was stopped has caught up", lambda: metric(leader, lag) == 0)
         print("  sessions of 2 s, elections of the quorum not counted: " + ", ".join(f"{wait:.1f} s" for wait in waits))
 
