@@ -279,11 +279,14 @@ void Socket::on_cold_read(SharedBytes bytes, Result<size_t> const& count) {
 
 // ---- leases of bytes in flight
 
+int64_t Socket::kernel_queue_bytes() {
+  int queued = 0;
+  return ::ioctl(descriptor_.native_handle(), SIOCOUTQ, &queued) == 0 ? queued : written_bytes_;
+}
+
 void Socket::release_acknowledged() {
   if (unacknowledged_.empty()) return;
-  int queued = 0;
-  if (::ioctl(descriptor_.native_handle(), SIOCOUTQ, &queued) != 0) return;
-  auto const acknowledged = written_bytes_ - queued;
+  auto const acknowledged = written_bytes_ - kernel_queue_bytes();
   auto const first_held = std::ranges::find_if(unacknowledged_, [&](auto const& u) { return u.stream_end > acknowledged; });
   unacknowledged_.erase(unacknowledged_.begin(), first_held);
   acknowledgement_delay_ = kAcknowledgementCheckFirst;
@@ -321,11 +324,20 @@ void Socket::begin_linger() {
   is_lingering_ = true;
   ::shutdown(descriptor_.native_handle(), SHUT_WR);
   set_read_low_water(1);
-  linger_timer_ = reactor.call_at(reactor.now() + kLingerMax, [self = shared_from_this()] {
-    self->linger_timer_ = env::kNoTimer;
-    self->fail("closed");
-  });
+  linger_until_ = reactor.now() + kLingerMax;
+  arm_linger();
   arm_read();
+}
+
+void Socket::arm_linger() {
+  has_linger_input_ = false;
+  linger_timer_ = reactor.call_at(std::min(reactor.now() + kLingerQuietMax, linger_until_), [self = shared_from_this()] {
+    self->linger_timer_ = env::kNoTimer;
+    if (self->is_dead_) return;
+    bool const is_quiet = !self->has_linger_input_ && self->kernel_queue_bytes() == 0;
+    if (is_quiet || self->reactor.now() >= self->linger_until_) return self->fail("closed");
+    self->arm_linger();
+  });
 }
 
 void Socket::on_linger_readable() {
@@ -334,6 +346,7 @@ void Socket::on_linger_readable() {
     auto const outcome = read_some(dropped);
     if (outcome.state == env::ReadState::would_block) break;
     if (outcome.state != env::ReadState::some) return fail("closed");
+    has_linger_input_ = true;
   }
   arm_read();
 }

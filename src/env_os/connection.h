@@ -42,8 +42,10 @@ class Socket final : public std::enable_shared_from_this<Socket> {
   static constexpr int64_t kSendfilePieceBytesMax = 1 << 20;
   static constexpr int64_t kColdReadBytesMax = 1 << 20;
   static constexpr size_t kVectorsPerCallMax = 64;
-  // After close_after_sent() the peer has this long to take the bytes and close its side.
+  // After close_after_sent() the peer has this long to take the bytes; who has taken them, and sends nothing, so long to
+  // close its side: many clients look at a connection only when they use it.
   static constexpr auto kLingerMax = 2s;
+  static constexpr auto kLingerQuietMax = 100ms;
   static constexpr auto kAcknowledgementCheckFirst = 5ms;
   static constexpr auto kAcknowledgementCheckMax = 1s;
 
@@ -81,9 +83,11 @@ class Socket final : public std::enable_shared_from_this<Socket> {
   void on_cold_read(SharedBytes bytes, Result<size_t> const& count);
   void wait_until_writable();
   void take_written(int64_t count);
+  int64_t kernel_queue_bytes();  // sent, not yet acknowledged by the peer's kernel
   void release_acknowledged();
   void schedule_acknowledgement_check();
   void begin_linger();
+  void arm_linger();
   void on_linger_readable();
   void fail(std::string reason);
   void close_descriptor(bool with_reset);
@@ -99,6 +103,7 @@ class Socket final : public std::enable_shared_from_this<Socket> {
   bool is_reading_disk_ = false;
   bool is_closing_after_sent_ = false;
   bool is_lingering_ = false;
+  bool has_linger_input_ = false;  // since linger_timer_ was armed
   bool is_dead_ = false;
   size_t read_low_water_ = 1;
 
@@ -109,6 +114,7 @@ class Socket final : public std::enable_shared_from_this<Socket> {
   std::vector<Unacknowledged> unacknowledged_;
   env::TimerId acknowledgement_timer_ = env::kNoTimer;
   env::TimerId linger_timer_ = env::kNoTimer;
+  Mono linger_until_;
   Duration acknowledgement_delay_ = kAcknowledgementCheckFirst;
 
   std::mutex disconnect_mutex_;

@@ -64,7 +64,10 @@ void BrokerLifecycle::on(event::RegistrationAnswered const& e, Mono now, Effects
   }
   epoch_ = e.epoch;
   out.push_back(effect::Registered{epoch_});
-  if (is_stopping) return send(now, out);
+  if (is_stopping) {
+    wait_on_for_shutdown(now);
+    return send(now, out);
+  }
   give_up_at_ = Mono::never();
   retry_ = {};
   state_ = State::fenced;
@@ -93,6 +96,7 @@ void BrokerLifecycle::on(event::HeartbeatAnswered const& e, Mono now, Effects& o
   retry_ = {};
   if (state_ == State::shutting_down) {
     if (e.should_shut_down) return end(effect::ShutDown{}, out);
+    wait_on_for_shutdown(now);
     return was_hurried ? send(now, out) : send_at(now + kShutdownInterval, out);
   }
   if (was_hurried) return send(now, out);
@@ -120,11 +124,14 @@ void BrokerLifecycle::on(event::ShutdownRequested const&, Mono now, Effects& out
   if (state_ == State::shutting_down) return;
   if (epoch_ < 0) return end(effect::ShutDown{}, out);
   state_ = State::shutting_down;
-  give_up_at_ = now + config_.shutdown_timeout;
+  shut_down_by_ = now + config_.shutdown_timeout;
+  wait_on_for_shutdown(now);
   if (!is_asking_) return send(now, out);
   is_hurried_ = true;
   set_timer(give_up_at_, out);
 }
+
+void BrokerLifecycle::wait_on_for_shutdown(Mono now) { give_up_at_ = std::min(now + kShutdownSilenceMax, shut_down_by_); }
 
 void BrokerLifecycle::send(Mono now, Effects& out) {
   MR_ASSERT(!is_asking_);
@@ -132,8 +139,7 @@ void BrokerLifecycle::send(Mono now, Effects& out) {
   is_hurried_ = is_awaited_ = false;
   asked_at_ = now;
   ask_at_ = Mono::never();
-  auto const answer_max = state_ == State::shutting_down ? kShutdownSilenceMax : config_.session_timeout / 2;
-  auto const deadline = std::min(now + answer_max, give_up_at_);
+  auto const deadline = state_ == State::shutting_down ? give_up_at_ : std::min(now + config_.session_timeout / 2, give_up_at_);
   if (state_ == State::registering) {
     // In a later try of the same life the controller knows the incarnation by itself.
     auto const previous = epoch_ >= 0 ? epoch_ : image_epoch_;

@@ -273,7 +273,10 @@ void ControllerDriver::on_committed(Offset high_watermark) {
 }
 
 void ControllerDriver::on_published(metadata::ImagePtr const& image) {
-  if (leading_ && !is_closed_ && image->offset + 1 >= active_from_) is_active_ = true;
+  if (leading_ && !is_closed_ && image->offset + 1 >= active_from_) {
+    is_active_ = true;
+    resume_clients();
+  }
   // Answers leave in the order of their decisions; releasing one may submit the next.
   while (!waiting_.empty() && waiting_.front().seen <= image->offset) {
     auto waiting = std::move(waiting_.front());
@@ -291,7 +294,13 @@ void ControllerDriver::maybe_snapshot() {
   raft_.write_snapshot(*publisher_.published());
 }
 
+// Here, or with whoever leads now.
+void ControllerDriver::resume_clients() {
+  for (auto& task : std::exchange(until_active_, {})) std::move(task)();
+}
+
 void ControllerDriver::refuse_waiting() {
+  resume_clients();
   for (auto& waiting : std::exchange(waiting_, {})) {
     waiting.answer = error_like(waiting.answer, {ErrorCode::not_controller, std::nullopt});
     release(std::move(waiting));
@@ -343,6 +352,7 @@ void ControllerDriver::close(Callback<void(Status)> done) {
   reactor_.post([this, done = std::move(done)]() mutable {
     is_closed_ = true;
     is_active_ = false;
+    resume_clients();
     reactor_.cancel(deadline_timer_);
     channel_.stop();
     if (presence_) presence_->stop();

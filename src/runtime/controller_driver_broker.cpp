@@ -97,6 +97,13 @@ void ControllerDriver::ask_elsewhere(metadata::ControllerRequest request, Mono d
 void ControllerDriver::forward(SharedBytes frame, ForwardedFrom from, Mono deadline, env::Reactor& back,
                                Callback<void(std::optional<SharedBytes>)> done) {
   reactor_.post([this, frame = std::move(frame), from = std::move(from), deadline, &back, done = std::move(done)]() mutable {
+    // Not long: who leads without a majority resigns.
+    if (leading_ && !is_active_ && !is_closed_ && until_active_.size() < kRequestsMax) {
+      until_active_.emplace_back([this, frame = std::move(frame), from = std::move(from), deadline, &back, done = std::move(done)]() mutable {
+        forward(std::move(frame), std::move(from), deadline, back, std::move(done));
+      });
+      return;
+    }
     auto on_answer = [this, &back, done = std::move(done)](std::optional<SharedBytes> answer) mutable {
       post_back(reactor_, back, std::move(done), std::move(answer));
     };

@@ -89,10 +89,12 @@ def stop_two(cluster, random):
 
 def terminate(cluster, random):
     node, why = victim(cluster, random)
+    began = time.monotonic()
     code = node.stop()
+    took = time.monotonic() - began
     assert code == node.clean_exit, f"node {node.id} ended with {code} when it was told to stop"
     time.sleep(random.uniform(0, 2))
-    return f"SIGTERM of node {node.id}{why}"
+    return f"SIGTERM of node {node.id}{why}, which took {took:.2f} s"
 
 
 def cut(cluster, links, random):

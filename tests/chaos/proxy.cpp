@@ -51,6 +51,7 @@ constexpr size_t kQueuedBytesMax = 1 << 20;  // of one direction; a window, as T
 constexpr milliseconds kRetransmission{200};
 constexpr milliseconds kProbeInterval{5};
 constexpr int kBacklog = 128;
+constexpr int kAcceptedPerTurnMax = 8;  // to find out who connects takes long: what is connected must not wait for all who come
 
 struct Link {  // from one place to another
   bool is_held = false;
@@ -218,7 +219,7 @@ class Proxy {
     int const socket = event.data.fd;
     if (socket == STDIN_FILENO) return read_commands();
     for (auto& listener : listeners_) {
-      if (listener.socket == socket) return accept_all(listener);
+      if (listener.socket == socket) return accept_some(listener);
     }
     auto const found = pairs_.find(socket);
     if (found == pairs_.end()) return;
@@ -229,8 +230,8 @@ class Proxy {
     }
   }
 
-  void accept_all(Listener const& listener) {
-    for (;;) {
+  void accept_some(Listener const& listener) {
+    for (int i = 0; i < kAcceptedPerTurnMax; ++i) {
       sockaddr_in peer{};
       socklen_t size = sizeof peer;
       int const client = ::accept4(listener.socket, reinterpret_cast<sockaddr*>(&peer), &size, SOCK_NONBLOCK | SOCK_CLOEXEC);

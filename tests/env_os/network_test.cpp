@@ -230,6 +230,23 @@ TEST_F(Network, what_was_sent_arrives_before_the_close_even_with_unread_input) {
   EXPECT_EQ(client_->wait_for(0).size(), 500'000u);
 }
 
+TEST_F(Network, who_took_everything_and_does_not_close_is_not_waited_for) {
+  connect("127.0.0.1");
+  auto const begin = std::chrono::steady_clock::now();
+  on(*server_, [&] {
+    env::Response answer;
+    answer.chunks.push_back(SharedBytes::copy_of(as_bytes("answer")));
+    server_->connection->send(std::move(answer));
+    server_->connection->close_after_sent();
+  });
+  EXPECT_EQ(server_->wait_for_end(), "closed");
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, 1500ms);
+  // What it was sent waits for it, and no reset took it away.
+  on(*client_, [&] { client_->connection->set_reading(true); });
+  EXPECT_EQ(client_->wait_for_end(), "end");
+  EXPECT_EQ(client_->wait_for(0).size(), 6u);
+}
+
 TEST_F(Network, who_does_not_read_can_still_tell_what_came_and_whether_the_peer_is_there) {
   connect("127.0.0.1");
   auto const wait_for = [&](size_t bytes, bool is_all) {

@@ -266,11 +266,11 @@ TEST(BrokerLifecycle, a_heartbeat_from_before_the_stop_ends_nothing) {
   auto const begin = std::string("start\nimage 0 -1\nregistered 5\nimage 5 5 fenced\nok\nimage 6 5\ntimer\nstop\n");
   auto told = Story().tell(begin + "ok\nok go");
   EXPECT_EQ(told.substr(told.find("> stop")), R"(> stop
-  timer at 17000
+  timer at 5000
 = shutting down epoch 5 image 6 epoch 5 asking hurried
 > ok
   heartbeat 5 at 6 wants to go until 5000
-  timer at 17000
+  timer at 5000
 = shutting down epoch 5 image 6 epoch 5 asking
 > ok go
   gone
@@ -279,7 +279,7 @@ TEST(BrokerLifecycle, a_heartbeat_from_before_the_stop_ends_nothing) {
   told = Story().tell(begin + "error 7\nerror 7");
   EXPECT_EQ(told.substr(told.find("> error")), R"(> error 7
   heartbeat 5 at 6 wants to go until 5000
-  timer at 17000
+  timer at 5000
 = shutting down epoch 5 image 6 epoch 5 asking
 > error 7
   gone
@@ -292,14 +292,14 @@ TEST(BrokerLifecycle, leaves_when_it_leads_nothing_any_more_or_when_it_takes_too
   auto told = Story().tell(begin + "stop\nok\ntimer\nok go");
   EXPECT_EQ(told.substr(told.find("> stop")), R"(> stop
   heartbeat 5 at 6 wants to go until 3000
-  timer at 15000
+  timer at 3000
 = shutting down epoch 5 image 6 epoch 5 asking
 > ok
   timer at 50
 = shutting down epoch 5 image 6 epoch 5
 > timer
-  heartbeat 5 at 6 wants to go until 3050
-  timer at 15000
+  heartbeat 5 at 6 wants to go until 3000
+  timer at 3000
 = shutting down epoch 5 image 6 epoch 5 asking
 > ok go
   gone
@@ -307,6 +307,8 @@ TEST(BrokerLifecycle, leaves_when_it_leads_nothing_any_more_or_when_it_takes_too
 )");
   // Nobody answers, or nobody is there to answer; and who never was registered has nothing to hand over.
   told = Story().tell(begin + "stop\ntimer");
+  EXPECT_NE(told.find("> timer\n  gone\n"), std::string::npos) << told;
+  told = Story().tell(begin + "stop\nwait 2990\nerror 41\ntimer");  // NOT_CONTROLLER
   EXPECT_NE(told.find("> timer\n  gone\n"), std::string::npos) << told;
   told = Story().tell(begin + "stop\nerror 7");
   EXPECT_NE(told.find("> error 7\n  gone\n"), std::string::npos) << told;

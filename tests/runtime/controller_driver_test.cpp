@@ -173,6 +173,33 @@ TEST(ControllerDriver, IsActiveOnceEverybodyKnowsWhatItsLogHolds) {
   EXPECT_EQ(second.image->topics.size(), 5U);
 }
 
+// Nor by the node itself, if a client asks it directly.
+TEST(ControllerDriver, ClientsOfANodeThatWasJustElectedWaitUntilItKnowsWhatItsLogHolds) {
+  sim::World world({.seed = 6, .has_chaos = false});
+  auto& machine = world.add_machine("a");
+  Outcome first;
+  boot(machine, first);
+  ASSERT_TRUE(world.run_while_not([&] { return first.created.size() == 5; }, 60s)) << first.failed;
+  machine.kill(sim::CrashKind::process);
+  world.run_for(1s);
+  Outcome second;
+  boot(machine, second, 1 << 20, 0);
+  auto const driver = [&] { return &static_cast<ControllerNode*>(machine.process())->driver(); };
+  auto const leads = [&] {
+    return machine.process() != nullptr && driver()->quorum() != nullptr && driver()->quorum()->role() == raft::Role::leader;
+  };
+  ASSERT_TRUE(world.run_while_not(leads, 60s)) << second.failed;
+  ASSERT_FALSE(driver()->is_active());
+  std::optional<bool> was_active;
+  auto& reactor = machine.node()->reactor(0);
+  driver()->forward({}, {}, reactor.now() + 30s, reactor, [&](std::optional<SharedBytes> const& answer) {
+    EXPECT_FALSE(answer.has_value());  // it is this node's to answer
+    was_active = driver()->is_active();
+  });
+  ASSERT_TRUE(world.run_while_not([&] { return was_active.has_value(); }, 60s)) << second.failed;
+  EXPECT_TRUE(*was_active);
+}
+
 TEST(ControllerDriver, SnapshotsStandInForTheLog) {
   sim::World world({.seed = 3, .has_chaos = false});
   auto& machine = world.add_machine("a");

@@ -111,6 +111,7 @@ class BrokerLifecycle {
   void on(lifecycle::event::NewsToTell const&, Mono now, lifecycle::Effects& out);
   void on(lifecycle::event::ShutdownRequested const&, Mono now, lifecycle::Effects& out);
 
+  void wait_on_for_shutdown(Mono now);
   void send(Mono now, lifecycle::Effects& out);
   void send_soon(Mono now, lifecycle::Effects& out);
   void send_at(Mono when, lifecycle::Effects& out);
@@ -133,6 +134,7 @@ class BrokerLifecycle {
   Mono asked_at_{};                // the last one
   Mono ask_at_ = Mono::never();    // the next one
   Mono give_up_at_ = Mono::never();
+  Mono shut_down_by_ = Mono::never();
   Duration retry_{};               // the last pause after a failure; zero: none
 };
 

@@ -133,6 +133,7 @@ class ControllerDriver final : public ControllerClient, private RaftEvents {
   void ask_elsewhere(metadata::ControllerRequest request, Mono deadline, env::Reactor& back,
                      Callback<void(metadata::ControllerAnswer)> done);
   std::optional<RaftAddress> active_address() const;
+  void resume_clients();
   void refuse_waiting();
   void on_request(metadata::ControllerRequest request, Mono deadline, env::Reactor& back,
                   Callback<void(metadata::ControllerAnswer)> done);
@@ -173,6 +174,7 @@ class ControllerDriver final : public ControllerClient, private RaftEvents {
   std::optional<LeaderEpoch> leading_;
   // Everybody here must have been told what this epoch began with before a client's question is answered from an image.
   Offset active_from_{0};
+  std::vector<Task> until_active_;  // their questions meanwhile; each connection has one at a time
   metadata::ImageDelta tip_delta_;   // since the last element of uncommitted_
   std::deque<Uncommitted> uncommitted_;
   std::deque<Waiting> waiting_;

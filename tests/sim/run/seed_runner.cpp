@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 #include <poll.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -12,7 +13,8 @@
 namespace millrace::sim {
 namespace {
 
-constexpr unsigned kSecondsPerSeedMax = 120;
+constexpr unsigned kCpuSecondsPerSeedMax = 120;
+constexpr unsigned kSecondsPerSeedMax = 20 * kCpuSecondsPerSeedMax;  // for one that waits for ever; others may use the machine
 
 // A child tells its parent line by line; the first letter says what.
 int report_pipe = -1;
@@ -31,6 +33,8 @@ void write_line(char kind, std::string_view text) {
 }
 
 [[noreturn]] void run_child(SeedOrder const& order, uint64_t seed) {
+  ::itimerval const cpu_limit{.it_interval = {}, .it_value = {kCpuSecondsPerSeedMax, 0}};
+  ::setitimer(ITIMER_PROF, &cpu_limit, nullptr);
   ::alarm(kSecondsPerSeedMax);
   auto const all = scenarios();
   // The last one runs when it is asked for.
@@ -141,8 +145,9 @@ SeedResult SeedRunner::finish(Child const& child) {
     }
   }
   if (out.has_died) {
+    bool const is_late = WIFSIGNALED(status) && (WTERMSIG(status) == SIGPROF || WTERMSIG(status) == SIGALRM);
     out.failure = WIFSIGNALED(status) ? fmt::format("the process ended with signal {} ({})", WTERMSIG(status),
-                                                    WTERMSIG(status) == SIGALRM ? "no end in time" : "see above")
+                                                    is_late ? "no end in time" : "see above")
                                       : fmt::format("the process ended with status {}", WEXITSTATUS(status));
   }
   return out;
