@@ -100,6 +100,9 @@ void Machine::receive(Ticket ticket, EndEpochRequest const& r, Mono now, Effects
   if (r.leader < BrokerId{0} || !is_consistent(r.epoch, r.leader)) return reply(verdict(ErrorCode::invalid_request));
   learn(r.epoch, r.leader, now, out);
   if (role_ == Role::follower && election_.leader == r.leader && !is_observer()) {
+    // It works no more, and who stands in its place disturbs nobody. It may itself refuse: of its newest records nobody
+    // else may have any.
+    has_fetched_ = false;
     // The most advanced stands at once, the others later and later, so that it is not disturbed.
     auto const& successors = r.preferred_successors;
     auto const own = std::find_if(successors.begin(), successors.end(), [&](ReplicaKey const& key) {

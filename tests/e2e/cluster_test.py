@@ -403,6 +403,23 @@ def a_node_that_waits_for_a_quorum_stops_when_told():
         cluster.__exit__(None)
 
 
+def nodes_stop_and_come_back_while_nothing_changes():
+    """With a snapshot after nearly every record: what a node needs to know at its start is then in a snapshot alone."""
+    with Cluster(controllers=3, metadata_log_max_record_bytes_between_snapshots=100) as cluster:
+        cluster.create(cluster.nodes[0], "t", 6, replicas=3)
+        stops = []
+        for node in cluster.nodes * 2:
+            cluster.in_sync("t", 3)
+            time.sleep(0.3)  # for the last snapshot
+            began = time.monotonic()
+            assert node.stop() == 0
+            stops.append(time.monotonic() - began)
+            node.start()
+            cluster.settled(10)
+        print("  orderly stops: " + ", ".join(f"{seconds:.2f}" for seconds in stops) + " s")
+        assert sorted(stops)[len(stops) // 2] < 1.5, stops  # less than the interval of heartbeats
+
+
 def brokers_that_only_know_where_to_ask_first():
     """The voter stands in the metadata log; brokers name a bootstrap server. One comes late and gets a snapshot."""
     with Cluster(controllers=1, metadata_log_max_record_bytes_between_snapshots=3000) as cluster:
@@ -425,4 +442,4 @@ if __name__ == "__main__":
     wire.main(forms_a_cluster_and_every_node_takes_requests_for_the_controller, survives_kills_of_the_active_controller,
               the_next_controller_fences_one_that_stands_still, a_broker_comes_back_with_what_it_acknowledged, what_was_acknowledged_outlives_its_leaders,
               groups_move_with_their_partitions, all_stop_and_start_again,
-              a_node_that_waits_for_a_quorum_stops_when_told, brokers_that_only_know_where_to_ask_first)
+              a_node_that_waits_for_a_quorum_stops_when_told, nodes_stop_and_come_back_while_nothing_changes, brokers_that_only_know_where_to_ask_first)

@@ -11,6 +11,8 @@ using namespace std::chrono_literals;
 // A job that a slow disk was given before it was healed still takes its time.
 constexpr Duration kSettleLimit = 100s;
 constexpr double kQuietRestartChance = 0.3;
+constexpr int64_t kSmallSnapshotInterval = 5000;
+constexpr int kQuietTriesMax = 20;  // until a snapshot holds all
 constexpr Duration kRestartLimit = 10s;  // an orderly stop, two seconds down, a start
 constexpr uint64_t kFaultsMin = 3;  // that strike while there is load
 constexpr std::string_view kMetadataLog = "/__cluster_metadata-0/";
@@ -190,12 +192,26 @@ bool ClusterRun::settle() {
   return wait_for("metadata can be changed", [&] { return acknowledged() > before; }, kSettleLimit);
 }
 
-// While nobody changes anything: who comes back must not need news to know what there is.
+// While nobody changes anything: who comes back must not need news to know what there is. The hardest is a log of which
+// nothing is left behind the newest snapshot.
 bool ClusterRun::restart_quietly() {
   auto random = random_.fork("quiet restart");
   if (!random.chance(kQuietRestartChance)) return true;
-  for (auto* writer : writers_) writer->set_paused(true);
-  auto const index = random.below(cluster_.size());
+  // Not the leader: the epoch of the next one is news.
+  auto const index = (*oracle_.leader() + 1 + random.below(cluster_.size() - 1)) % cluster_.size();
+  auto const is_all_in_snapshot = [&] {
+    auto const& machine = *cluster_.node(index)->quorum();
+    return machine.latest_snapshot() && machine.latest_snapshot()->end_offset == machine.log_end().offset;
+  };
+  int tries_left = plan_.snapshot_interval_bytes <= kSmallSnapshotInterval ? kQuietTriesMax : 0;
+  for (;; --tries_left) {
+    for (auto* writer : writers_) writer->set_paused(true);
+    if (!wait_for("all know what is committed", [this] { return has_settled(); }, kSettleLimit)) return false;
+    if (tries_left <= 0 || is_all_in_snapshot()) break;
+    for (auto* writer : writers_) writer->set_paused(false);
+    if (!wait_for_progress("a pause")) return false;
+  }
+  trial_ += is_all_in_snapshot() ? "+quiet_restart_from_snapshot" : "+quiet_restart";
   auto const ends = cluster_.ends();
   cluster_.machine(index).stop();
   auto const is_back = [&] { return cluster_.ends() > ends && has_settled(); };
