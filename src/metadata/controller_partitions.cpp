@@ -9,10 +9,12 @@ namespace millrace::metadata {
 namespace {
 
 // Whoever is in sync could lead: it must be up, stay up, and be the one that fetched.
-bool is_eligible(Image const& tip, [[maybe_unused]] Hooks& hooks, IsrMember const& member) {
+bool is_eligible(Image const& tip, Hooks& hooks, IsrMember const& member) {
   auto const* broker = tip.find_broker(member.id);
   if (broker == nullptr || !broker->is_active()) return false;
-  return member.broker_epoch == -1 || member.broker_epoch == broker->epoch || MR_MUTANT(hooks, "metadata.stale_broker_epoch");
+  if (member.broker_epoch == -1 || member.broker_epoch == broker->epoch) return true;
+  MR_PROBE(hooks, "controller.replica_of_an_earlier_life");
+  return MR_MUTANT(hooks, "metadata.stale_broker_epoch");
 }
 
 // No member twice, and replicas only.
@@ -24,7 +26,7 @@ bool is_valid_isr(PartitionImage const& partition, std::vector<IsrMember> const&
          std::all_of(sorted.begin(), sorted.end(), [&](BrokerId id) { return partition.has_replica(id); });
 }
 
-ErrorCode check_isr_change(Image const& tip, [[maybe_unused]] Hooks& hooks, BrokerId broker, PartitionImage const* partition,
+ErrorCode check_isr_change(Image const& tip, Hooks& hooks, BrokerId broker, PartitionImage const* partition,
                            PartitionIsrChange const& change) {
   if (partition == nullptr) return ErrorCode::unknown_topic_or_partition;
   // Who knows of a later epoch than this controller heard from a later controller.
@@ -33,7 +35,10 @@ ErrorCode check_isr_change(Image const& tip, [[maybe_unused]] Hooks& hooks, Brok
   if (change.leader_epoch < partition->leader_epoch) return ErrorCode::fenced_leader_epoch;
   if (broker != partition->leader) return ErrorCode::invalid_request;
   bool const is_stale = change.partition_epoch < partition->partition_epoch;
-  if (is_stale && !MR_MUTANT(hooks, "metadata.stale_partition_epoch")) return ErrorCode::invalid_update_version;
+  if (is_stale) {
+    MR_PROBE(hooks, "controller.stale_isr_change");
+    if (!MR_MUTANT(hooks, "metadata.stale_partition_epoch")) return ErrorCode::invalid_update_version;
+  }
   if (!is_valid_isr(*partition, change.isr)) return ErrorCode::invalid_request;
   auto const is_leader = [&](IsrMember const& member) { return member.id == partition->leader; };
   if (std::none_of(change.isr.begin(), change.isr.end(), is_leader)) return ErrorCode::invalid_request;
@@ -43,7 +48,10 @@ ErrorCode check_isr_change(Image const& tip, [[maybe_unused]] Hooks& hooks, Brok
   }
   auto const is_good = [&](IsrMember const& member) { return is_eligible(tip, hooks, member); };
   bool const has_ineligible = !std::all_of(change.isr.begin(), change.isr.end(), is_good);
-  if (has_ineligible && !MR_MUTANT(hooks, "metadata.ineligible_in_isr")) return ErrorCode::ineligible_replica;
+  if (has_ineligible) {
+    MR_PROBE(hooks, "controller.ineligible_replica");
+    if (!MR_MUTANT(hooks, "metadata.ineligible_in_isr")) return ErrorCode::ineligible_replica;
+  }
   return ErrorCode::none;
 }
 

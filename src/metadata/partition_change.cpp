@@ -49,6 +49,7 @@ class Builder {
       elr_ = without(elr_, isr_);
     }
     if (is_unclean) isr_ = {elected.leader};  // records may be lost here: nobody else is known to agree with it
+    if (is_unclean && !elr_.empty()) MR_PROBE(c_.hooks, "controller.unclean_election_beside_eligible");
     if ((is_unclean && !MR_MUTANT(c_.hooks, "metadata.unclean_keeps_elr")) || !c_.elr_enabled) elr_.clear();
     // With ELR the in-sync set may become empty; without, its last member stays in it, for it alone has everything.
     if (isr_.empty() && !c_.elr_enabled) isr_ = p_.isr;
@@ -111,6 +112,7 @@ class Builder {
     for (auto id : p_.isr)
       if (!contains(elr_, id)) elr_.push_back(id);
     elr_ = without(elr_, isr_);
+    if (without(elr_, c_.unclean_shutdown) != elr_) MR_PROBE(c_.hooks, "controller.unclean_start_not_eligible");
     if (!MR_MUTANT(c_.hooks, "metadata.unclean_start_stays_eligible")) elr_ = without(elr_, c_.unclean_shutdown);
     std::sort(elr_.begin(), elr_.end());
   }

@@ -194,7 +194,10 @@ Outcome PartitionMachine::check_epoch(LeaderEpoch request_epoch) const {
 
 bool PartitionMachine::may_apply(LeaderEpoch epoch, Offset asked) const {
   if (role_ != Role::follower) return false;
-  if (epoch != epoch_ && !MR_MUTANT(hooks_, "truncation_not_fenced")) return false;
+  if (epoch != epoch_) {
+    MR_PROBE(hooks_, "partition.late_answer");
+    if (!MR_MUTANT(hooks_, "truncation_not_fenced")) return false;
+  }
   return asked == end_offset_;
 }
 
@@ -206,6 +209,7 @@ bool PartitionMachine::may_fetch() const {
 Offset PartitionMachine::truncation_point(EpochEnd leaders, EpochEnd own) const {
   // Where this log does not know the leader's epoch, it is cut at the end of the one before and asks again.
   bool const is_shared = own.epoch == leaders.epoch || own.epoch == kNoLeaderEpoch || MR_MUTANT(hooks_, "one_step_truncation");
+  if (own.epoch != leaders.epoch || own.end < leaders.end) MR_PROBE(hooks_, "partition.cut_below_leaders_epoch");
   auto point = is_shared ? leaders.end : own.end;
   if (own.epoch == leaders.epoch && !MR_MUTANT(hooks_, "one_step_truncation")) point = std::min(point, own.end);
   return std::min(point, end_offset_);

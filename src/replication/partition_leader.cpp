@@ -82,11 +82,17 @@ void PartitionMachine::on(FollowerFetched const& event, Mono now, Effects& out) 
                                      [&](Follower const& f) { return f.id == event.replica; });
   if (follower == followers_.end()) return reply(Outcome::not_a_replica);
   // What lies below its end is not what lies here.
-  if (event.is_diverging && !MR_MUTANT(hooks_, "diverging_fetch_counts")) return reply(Outcome::done);
+  if (event.is_diverging) {
+    MR_PROBE(hooks_, "partition.diverging_fetch");
+    if (!MR_MUTANT(hooks_, "diverging_fetch_counts")) return reply(Outcome::done);
+  }
   if (event.offset < log_start_offset_ || event.offset > end_offset_) return reply(Outcome::offset_out_of_range);
   // It has started again since this Fetch was sent, and may have lost what the Fetch promises.
   bool const is_stale = event.broker_epoch != -1 && event.broker_epoch < follower->broker.epoch;
-  if (is_stale && !MR_MUTANT(hooks_, "no_broker_epoch_check")) return reply(Outcome::stale_broker_epoch);
+  if (is_stale) {
+    MR_PROBE(hooks_, "partition.fetch_of_an_earlier_life");
+    if (!MR_MUTANT(hooks_, "no_broker_epoch_check")) return reply(Outcome::stale_broker_epoch);
+  }
 
   // Caught up means: it has now what the leader had at its last Fetch.
   if (event.offset >= end_offset_) follower->caught_up_at = now;

@@ -42,7 +42,7 @@ ErrorCode PartitionDriver::check_replica(LeaderEpoch request_epoch) const {
     case PartitionStatus::leader:
     case PartitionStatus::follower: break;
   }
-  if (request_epoch != kNoLeaderEpoch) {
+  if (request_epoch != kNoLeaderEpoch && !MR_MUTANT(env_.hooks(), "no_epoch_fencing")) {
     auto const epoch = marks_.read().epoch;
     if (request_epoch < epoch) return ErrorCode::fenced_leader_epoch;
     if (request_epoch > epoch) return ErrorCode::unknown_leader_epoch;

@@ -349,6 +349,8 @@ LinkStyle Network::draw_style() {
 }
 
 Duration Network::draw_latency(Link const& link) {
+  // TCP waits 200 ms before it sends again, and twice as long each time.
+  if (faults_.late_segment > 0 && random_.chance(faults_.late_segment)) return 200ms * (1 << random_.below(5));
   return link.style.latency + Duration(static_cast<int64_t>(random_.below(static_cast<uint64_t>(link.style.jitter.count()) + 1)));
 }
 

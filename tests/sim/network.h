@@ -35,6 +35,7 @@ struct NetworkFaults {
   double split_reads = 0.3;   // reads of a random size
   double reset = 0;           // reset after a random number of bytes
   double refuse = 0;          // a connect fails
+  double late_segment = 0;    // lost and sent again, or in a long queue: the connection waits, others do not
 };
 
 // Shared by the two ends of a connection; outlives both.

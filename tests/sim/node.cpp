@@ -86,14 +86,23 @@ void SimReactor::wake() {
   // A thread that sleeps takes its time to wake up; now and then the kernel runs another one first.
   auto delay = std::chrono::microseconds(random_.below(20));
   if (random_.chance(0.001)) delay += std::chrono::microseconds(random_.below(20'000));
-  auto const at = std::max(world.now() + delay, node_.machine().paused_until());
+  auto const at = std::max({Duration(world.now() + delay), node_.machine().paused_until(), stalled_until_});
   world.schedule(at, node_.life(), "turn", [this] { turn(); });
+}
+
+void SimReactor::stall(Duration span) { stalled_until_ = std::max(stalled_until_, node_.world().now() + span); }
+
+void SimReactor::resume() {
+  if (stalled_until_ <= node_.world().now()) return;
+  stalled_until_ = {};
+  is_woken_ = false;
+  wake();
 }
 
 void SimReactor::turn() {
   is_woken_ = false;
   auto& world = node_.world();
-  if (world.now() < node_.machine().paused_until()) return wake();
+  if (world.now() < std::max(node_.machine().paused_until(), stalled_until_)) return wake();
   RunningAs const running(world, this, false);
   world.trace().note(world.now(), "turn", name_, node_.life(), ready_.size());
   auto count = std::min(ready_.size(), static_cast<size_t>(1 + random_.below(kTurnTasksMax)));
@@ -296,6 +305,8 @@ void NodeEnv::probe(std::string_view name) {
   auto const found = probes.find(name);
   if (found == probes.end()) probes.emplace(std::string(name), 1);
   else ++found->second;
+  if (world().trace().is_printing()) world().trace().say(world().now(), "probe", fmt::format("{} {}", machine_.name(), name));
+  world().tell_probe(machine_, name);
 }
 bool NodeEnv::chaos(std::string_view point) { return world().chaos().hit(point); }
 bool NodeEnv::mutant(std::string_view name) { return name == world().options().mutant; }

@@ -45,6 +45,9 @@ class SimReactor final : public env::Reactor {
 
   NodeEnv& node() const { return node_; }
   std::string const& name() const { return name_; }
+  // The thread is put aside for a while, and the others of its process run.
+  void stall(Duration span);
+  void resume();
   // Destroys what is queued; returns how much there was.
   size_t destroy_queued();
 
@@ -68,6 +71,7 @@ class SimReactor final : public env::Reactor {
   std::map<env::TimerId, Timer> timers_;
   env::TimerId next_timer_ = 1;
   bool is_woken_ = false;
+  Duration stalled_until_{};
 };
 
 class SimPool final : public env::Pool {

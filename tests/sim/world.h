@@ -64,6 +64,11 @@ class World {
   Chaos& chaos() { return chaos_; }
   // How often each MR_PROBE ran.
   std::map<std::string, uint64_t, std::less<>>& probes() { return probes_; }
+  // Called inside the product's code: the handler may only schedule what it does.
+  void on_probe(std::function<void(Machine&, std::string_view name)> handler) { on_probe_ = std::move(handler); }
+  void tell_probe(Machine& machine, std::string_view name) {
+    if (on_probe_) on_probe_(machine, name);
+  }
 
   // A machine lives as long as the world; its disk survives its processes.
   Machine& add_machine(std::string const& name, size_t reactors = 2);
@@ -123,6 +128,7 @@ class World {
   Chaos chaos_;
   Trace trace_;
   std::map<std::string, uint64_t, std::less<>> probes_;
+  std::function<void(Machine&, std::string_view)> on_probe_;
   Duration now_{};
   uint64_t next_sequence_ = 1;
   uint64_t events_run_ = 0;

@@ -1,6 +1,8 @@
 #include "sim/run/cluster.h"
 
 #include "millrace/base/assert.h"
+#include "millrace/raft/quorum_state.h"
+#include "millrace/record/batch.h"
 
 namespace millrace::sim {
 
@@ -196,6 +198,28 @@ void Cluster::heal_all() {
     disk.set_capacity(int64_t{1} << 40);
     disk.speed() = {};
   }
+}
+
+std::optional<raft::ElectionState> Cluster::durable_election(size_t index) {
+  auto const path = fmt::format("{}/__cluster_metadata-0/{}", metadata_directory(plan_), raft::kQuorumStateFile);
+  auto const text = machine(index).disk().durable_content(path);
+  if (!text) return std::nullopt;
+  auto const state = raft::parse_quorum_state(*text);
+  return state ? std::optional(*state) : std::nullopt;
+}
+
+Offset Cluster::durable_end(size_t index, std::string_view topic, int32_t partition) {
+  auto const directory = fmt::format("{}/{}-{}/", kDirectory, topic, partition);
+  auto const& disk = machine(index).disk();
+  Offset out{0};
+  for (auto const& path : disk.files()) {
+    if (!path.starts_with(directory) || !path.ends_with(".log")) continue;
+    auto const content = disk.durable_content(path).value_or("");
+    record::BatchReader reader(as_bytes(content));
+    record::BatchView batch;
+    while (reader.next(batch)) out = std::max(out, batch.next_offset());
+  }
+  return out;
 }
 
 std::string Cluster::describe() {

@@ -3,6 +3,7 @@
 #pragma once
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -35,7 +36,7 @@ class ClusterNode final : public Process {
     return node_->controller() == nullptr ? nullptr : node_->controller()->publisher().published().get();
   }
   // What this node's partitions have been told, which may be ahead of what all of it has; null before the first time.
-  metadata::Image const* told() const { return told_.get(); }
+  metadata::ImagePtr const& told() const { return told_; }
   // After each of its events.
   void listen();
   std::string describe() const;
@@ -78,6 +79,11 @@ class Cluster {
   void heal(size_t from, size_t to);
   // Cuts heal, disks are whole and fast, pauses end by themselves. Armed crashes stay with the lives they are armed in.
   void heal_all();
+
+  // What a voter would remember of elections after a crash; none: nothing yet.
+  std::optional<raft::ElectionState> durable_election(size_t index);
+  // The end of the records of a partition that a broker would have after a loss of power, whatever else it had.
+  Offset durable_end(size_t index, std::string_view topic, int32_t partition);
 
   std::string describe();
 

@@ -22,6 +22,7 @@ class DataClients final : public Process {
   std::vector<std::unique_ptr<TopicCreator>> creators;
   std::vector<std::unique_ptr<DataActor>> actors;
   std::unique_ptr<TopicCycler> cycler;
+  std::unique_ptr<LateRequests> late_requests;
 };
 
 std::string number(int32_t value) { return fmt::format("{}", value); }
@@ -67,6 +68,7 @@ bool ClusterRun::start_data() {
   };
   if (!wait_for("the topics are made", is_made, kSettleLimit)) return false;
   data_oracle_ = std::make_unique<DataOracle>(cluster_, run_, [this](std::string text) { fail(std::move(text)); });
+  data_oracle_->on_caught_up([this](size_t, size_t node, size_t leader) { strikes_.on_caught_up(node, leader); });
   run_.on_committed_claim = [this](auto partition, auto end, auto what) { data_oracle_->on_claim(partition, Offset(end), what); };
   run_.on_served = [this](auto partition, auto node, auto epoch, auto start) { data_oracle_->on_served(partition, node, LeaderEpoch(epoch), start); };
   data_machine_.node()->sim_reactor(0).post([this] {
@@ -84,11 +86,16 @@ bool ClusterRun::start_data() {
     for (uint32_t i = 0; i < plan_.committers; ++i) committers_.push_back(&add_actor<OffsetCommitter>(run_));
     add_actor<DataAsker>(run_);
     if (plan_.has_operator) {
-      add_actor<ClusterOperator>(run_, plan_.min_in_sync, plan_.changes_min_in_sync() ? plan_.replication_factor : plan_.min_in_sync);
+      operator_ = &add_actor<ClusterOperator>(run_, plan_.min_in_sync, plan_.changes_min_in_sync() ? plan_.replication_factor : plan_.min_in_sync);
     }
     if (plan_.has_loose_topic) add_producer(loose_run_, random);
-    if (!plan_.has_cycler) return;
     auto& clients = *static_cast<DataClients*>(data_machine_.process());
+    if (plan_.has_late_requests) {
+      clients.late_requests = std::make_unique<LateRequests>(*data_machine_.node(), 0, addresses(false), [this] { return oracle_.leader(); });
+      late_requests_ = clients.late_requests.get();
+      late_requests_->start();
+    }
+    if (!plan_.has_cycler) return;
     clients.cycler = std::make_unique<TopicCycler>(*data_machine_.node(), 0, run_, addresses(true), plan_.replication_factor);
     cycler_ = clients.cycler.get();
     cycler_->start();

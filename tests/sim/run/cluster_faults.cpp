@@ -35,6 +35,7 @@ void ClusterFaults::start() {
   network.split_reads = random.chance(0.5) ? 0.3 : 0.0;
   network.reset = some(0.3, 0.2);
   network.refuse = some(0.2, 0.1);
+  if (cluster_.plan().has(FaultKind::late_segments)) network.late_segment = 0.0005 * static_cast<double>(1 + random_.fork("late segments").below(10));
   for (size_t i = 0; i < cluster_.size(); ++i) {
     auto& disk = cluster_.machine(i).disk();
     disk.set_eviction(random.chance(0.3) ? 0.05 : 0.0);
@@ -55,7 +56,7 @@ void ClusterFaults::stop() {
 void ClusterFaults::next() {
   after(draw(10ms, cluster_.plan().fault_interval), [this] {
     std::vector<FaultKind> kinds;
-    for (size_t i = 0; i < kFaultKinds; ++i) {
+    for (size_t i = 0; i < kDrawnFaultKinds; ++i) {
       auto const kind = static_cast<FaultKind>(i);
       // That one comes with the elections.
       if (cluster_.plan().has(kind) && kind != FaultKind::strike_new_leader) kinds.push_back(kind);
@@ -138,7 +139,13 @@ void ClusterFaults::strike(FaultKind kind) {
       note(kind);
       return disk.add_fault(fault);
     }
-    case FaultKind::strike_new_leader: return;
+    case FaultKind::strike_new_leader:
+    case FaultKind::lagging_successor:
+    case FaultKind::strike_usurper:
+    case FaultKind::strike_thin_set:
+    case FaultKind::strike_joining:
+    case FaultKind::late_segments:
+    case FaultKind::late_fetch: return;
     case FaultKind::strike_after_return:
       machine.kill(CrashKind::process);
       return strike_when_back(victim, other, kReturnPatience);

@@ -20,6 +20,8 @@ class ClusterFaults {
   void on_new_leader(size_t node, bool is_of_quorum);
   // No new ones, and none that was armed strikes any more.
   void stop();
+  // One that somebody else has struck.
+  void note(FaultKind kind) { ++counts_[static_cast<size_t>(kind)]; }
   uint64_t count() const;
   uint64_t count(FaultKind kind) const { return counts_[static_cast<size_t>(kind)]; }
   std::string text() const;
@@ -32,7 +34,6 @@ class ClusterFaults {
   void strike_node(size_t node);
   void strike_when_back(size_t returning, size_t node, Duration patience);
   void isolate(size_t node);
-  void note(FaultKind kind) { ++counts_[static_cast<size_t>(kind)]; }
   // What was done.
   FaultKind lose_power(size_t index);
   Duration draw(Duration low, Duration high) { return Duration(random_.between(low.count(), high.count())); }

@@ -28,13 +28,23 @@ void ClusterOperator::act() {
     auto const broker = static_cast<size_t>(random_.below(client_.size()));
     client_.connect(broker, [this, broker](bool is_open) {
       if (!is_open) return act();
-      if (random_.chance(0.5)) elect_leaders(broker);
+      if (random_.chance(0.5)) elect_leaders(broker, [this] { act(); });
       else set_min_in_sync(broker);
     });
   });
 }
 
-void ClusterOperator::elect_leaders(size_t broker) {
+void ClusterOperator::elect_now() {
+  client_.reactor().post([this] {
+    if (!is_started_ || !run_.is_loading) return;
+    auto const broker = static_cast<size_t>(random_.below(client_.size()));
+    client_.connect(broker, [this, broker](bool is_open) {
+      if (is_open) elect_leaders(broker, [] {});
+    });
+  });
+}
+
+void ClusterOperator::elect_leaders(size_t broker, std::function<void()> done) {
   std::vector<int32_t> numbers;
   for (auto const& partition : run_.partitions) numbers.push_back(partition.number);
   protocol::ElectLeadersRequest::TopicPartitions topic;
@@ -43,7 +53,7 @@ void ClusterOperator::elect_leaders(size_t broker) {
   protocol::ElectLeadersRequest request;
   request.topic_partitions = {&topic, 1};
   request.timeout_ms = 2000;
-  client_.call<protocol::ElectLeadersResponse>(broker, request, 1, 2, [this](auto*) { act(); });
+  client_.call<protocol::ElectLeadersResponse>(broker, request, 1, 2, [done = std::move(done)](auto*) { done(); });
 }
 
 void ClusterOperator::set_min_in_sync(size_t broker) {

@@ -10,10 +10,13 @@ class ClusterOperator final : public DataActor {
   ClusterOperator(NodeEnv& env, size_t reactor, Run& run, std::vector<ClusterClient::Address> brokers, int32_t min_in_sync_low,
                   int32_t min_in_sync_high);
 
+  // Elects preferred leaders at once.
+  void elect_now();
+
  private:
   void on_metadata() override;
   void act();
-  void elect_leaders(size_t broker);
+  void elect_leaders(size_t broker, std::function<void()> done);
   void set_min_in_sync(size_t broker);
 
   int32_t const low_;

@@ -10,7 +10,7 @@ std::string_view name_of(FaultKind kind) {
   static constexpr std::string_view kNames[kFaultKinds] = {
       "process_crash", "power_loss", "crash_at_disk_call", "orderly_stop", "isolate",   "cut_pair",     "cut_one_way",  "deaf_or_mute",
       "cut_halves",    "reset",      "pause",              "clock_jump",   "slow_disk", "stalled_sync", "failing_disk", "full_disk",
-      "strike_new_leader", "strike_after_return", "wipe"};
+      "strike_new_leader", "strike_after_return", "wipe", "lagging_successor", "strike_usurper", "strike_thin_set", "strike_joining", "late_segments", "late_fetch"};
   return kNames[static_cast<size_t>(kind)];
 }
 
@@ -39,9 +39,9 @@ std::string ClusterPlan::text() const {
       quorum_fetch_bytes_max, snapshot_piece_bytes_max, snapshot_interval_bytes, admin_writers);
   if (!has_brokers()) return out;
   return out + fmt::format(" partitions={} rf={} min_in_sync={} flush={} own_metadata_disk={} segment_bytes={} index_interval={} racks={} session={}ms lag_max={}ms replica_fetch_bytes={} producers={} consumers={} "
-                           "committers={} members={} operator={} loose_topic={} cycler={} produce_pause={}ms",
+                           "committers={} members={} operator={} loose_topic={} cycler={} late_requests={} produce_pause={}ms",
                            partitions, replication_factor, min_in_sync, is_flush, has_own_metadata_disk, segment_bytes, index_interval, has_racks, to_ms(broker_session), to_ms(replica_lag_max), replica_fetch_bytes_max, producers,
-                           consumers, committers, members, has_operator, has_loose_topic, has_cycler, to_ms(produce_pause_max));
+                           consumers, committers, members, has_operator, has_loose_topic, has_cycler, has_late_requests, to_ms(produce_pause_max));
 }
 
 namespace {
@@ -81,12 +81,31 @@ void draw_load(Random random, ClusterPlan& plan) {
 
 }  // namespace
 
+void draw_strikes(Random random, ClusterPlan& plan) {
+  for (size_t i = kDrawnFaultKinds; i < kFaultKinds; ++i) plan.has_fault[i] = random.chance(0.3);
+  plan.has_late_requests = random.chance(0.4);
+  if (random.chance(0.2)) {
+    // Little else: what takes several steps comes to its end.
+    std::fill_n(plan.has_fault.begin(), kDrawnFaultKinds, false);
+    plan.has_fault[static_cast<size_t>(FaultKind::process_crash)] = true;
+    plan.has_fault[static_cast<size_t>(FaultKind::strike_usurper)] = true;
+    plan.fault_interval = std::chrono::seconds(4);
+  }
+  if (plan.has(FaultKind::strike_usurper)) plan.has_operator = true;
+  // They hurt most whom they cost records.
+  bool const wants_loss = plan.has(FaultKind::strike_thin_set) || plan.has(FaultKind::strike_joining);
+  if (plan.has(FaultKind::late_fetch) || (wants_loss && random.chance(0.5))) {
+    plan.has_fault[static_cast<size_t>(FaultKind::power_loss)] = true;
+    plan.is_flush = false;
+  }
+}
+
 ClusterPlan draw_quorum_plan(Random random, size_t node_count) {
   using std::chrono::milliseconds;
   ClusterPlan plan;
   if (node_count == 0) node_count = random.chance(0.6) ? 3 : 3 + random.below(5);
   plan.nodes.resize(node_count);
-  for (auto& has : plan.has_fault) has = random.chance(0.35);
+  for (size_t i = 0; i < kDrawnFaultKinds; ++i) plan.has_fault[i] = random.chance(0.35);
   for (auto rare : {FaultKind::failing_disk, FaultKind::full_disk}) {
     plan.has_fault[static_cast<size_t>(rare)] = random.chance(0.12);
   }
@@ -112,6 +131,7 @@ ClusterPlan draw_cluster_plan(Random random, size_t node_count) {
   auto plan = draw_quorum_plan(random.fork("quorum"), 3);
   draw_roles(random.fork("roles"), node_count, plan.nodes);
   draw_load(random.fork("load"), plan);
+  draw_strikes(random.fork("strikes"), plan);
   return plan;
 }
 

@@ -35,8 +35,17 @@ enum class FaultKind : uint8_t {
   strike_new_leader,   // of the quorum or of a partition, at once or a moment after its election
   strike_after_return, // a node is started again, and the moment it serves another one is struck
   wipe,                // the disk with the partitions is replaced by an empty one
+  // These come at their moment (partition_strikes.h).
+  lagging_successor,   // who leads a partition next is cut from its leader, which is then struck
+  strike_usurper,      // who was made leader while the one before lives is cut off
+  strike_thin_set,     // of those in sync one loses power when there are no more than must be
+  strike_joining,      // who has caught up is struck before it is in sync
+  late_segments,       // now and then a connection is held up for long, and others go on
+  late_fetch,          // a follower's last Fetch is heard when it has come back without what it told
 };
-inline constexpr size_t kFaultKinds = 19;
+inline constexpr size_t kFaultKinds = 25;
+// Drawn one after the other; the rest comes by itself.
+inline constexpr size_t kDrawnFaultKinds = 19;
 std::string_view name_of(FaultKind kind);
 
 struct ClusterPlan {
@@ -73,6 +82,7 @@ struct ClusterPlan {
   bool has_operator = false;     // who elects preferred leaders and, where nothing is lost, changes min.insync.replicas
   bool has_loose_topic = false;  // with unclean leader election
   bool has_cycler = false;       // of a topic that is deleted and made again
+  bool has_late_requests = false;  // of brokers to the controller
   Duration produce_pause_max = std::chrono::milliseconds(150);
 
   bool has(FaultKind kind) const { return has_fault[static_cast<size_t>(kind)]; }
@@ -86,6 +96,8 @@ struct ClusterPlan {
   std::string text() const;
 };
 
+// What comes at its moment, beside the faults that are drawn.
+void draw_strikes(Random random, ClusterPlan& plan);
 // `node_count` 0: drawn.
 ClusterPlan draw_quorum_plan(Random random, size_t node_count);   // controllers alone
 ClusterPlan draw_cluster_plan(Random random, size_t node_count);  // with brokers

@@ -36,6 +36,10 @@ ClusterRun::ClusterRun(ScenarioInput const& input, std::string name, ClusterPlan
       oracle_(cluster_, [this](std::string text) { fail(std::move(text)); }),
       faults_(world_, cluster_, [this] { return oracle_.leader(); }, [this](size_t i) { return may_lose_power(i); },
               [this](size_t i) { return may_lose_disk(i); }),
+      strikes_(world_, cluster_, {.may_lose_power = [this](size_t i) { return may_lose_power(i); },
+                                  .controller = [this] { return oracle_.leader(); },
+                                  .elect_preferred = [this] { if (operator_ != nullptr) operator_->elect_now(); },
+                                  .count = [this](FaultKind kind) { faults_.note(kind); }}),
       client_machine_(world_.add_machine("clients", 2)),
       data_machine_(world_.add_machine("data-clients", 2)),
       group_machine_(world_.add_machine("group-clients", 2)),
@@ -132,10 +136,18 @@ void ClusterRun::observe() {
     if (data_oracle_ != nullptr) {
       auto const changes = data_oracle_->leader_changes();
       data_oracle_->observe(i, *node);
+      tell_image(node->told());
       if (data_oracle_->leader_changes() != changes) faults_.on_new_leader(i, false);
     }
     if (!lossy_.empty()) forgive_lossy();
   }
+}
+
+void ClusterRun::tell_image(metadata::ImagePtr const& image) {
+  if (image == nullptr || image->offset <= told_image_) return;
+  told_image_ = image->offset;
+  strikes_.on_image(image);
+  if (late_requests_ != nullptr) late_requests_->on_image(image);
 }
 
 std::vector<ClusterClient::Address> ClusterRun::addresses(bool of_brokers) {
@@ -222,7 +234,9 @@ bool ClusterRun::restart_quietly() {
 
 bool ClusterRun::run_load() {
   faults_.start();
+  if (plan_.has_brokers()) strikes_.start();
   bool const is_well = run_for(plan_.load_span) && wait_for("enough faults have struck", [this] { return faults_.count() >= kFaultsMin; }, kSettleLimit);
+  strikes_.stop();
   faults_.stop();
   return is_well;
 }

@@ -13,6 +13,8 @@
 #include "sim/run/data_actor.h"
 #include "sim/run/data_oracle.h"
 #include "sim/run/group_member.h"
+#include "sim/run/late_requests.h"
+#include "sim/run/partition_strikes.h"
 #include "sim/run/quorum_oracle.h"
 #include "sim/run/scenario.h"
 #include "sim/run/topic_cycler.h"
@@ -57,6 +59,7 @@ class ClusterRun {
   bool has_settled();
   bool run_load();
   bool restart_quietly();
+  void tell_image(metadata::ImagePtr const& image);
   size_t acknowledged() const;
   uint64_t acknowledged_requests() const;  // of Produce
   uint64_t acknowledged_records() const;
@@ -87,6 +90,7 @@ class ClusterRun {
   Cluster cluster_;
   QuorumOracle oracle_;
   ClusterFaults faults_;
+  PartitionStrikes strikes_;
   Machine& client_machine_;
   Machine& data_machine_;
   Machine& group_machine_;
@@ -99,6 +103,9 @@ class ClusterRun {
   std::vector<DataConsumer*> consumers_;
   std::vector<OffsetCommitter*> committers_;
   TopicCycler* cycler_ = nullptr;
+  LateRequests* late_requests_ = nullptr;
+  ClusterOperator* operator_ = nullptr;
+  Offset told_image_{-1};  // the newest that the strikes have been told
   std::unique_ptr<GroupLedger> group_;
   GroupRun group_run_;
   std::vector<GroupMember*> members_;

@@ -213,6 +213,8 @@ void DataAsker::ask_offset() {
     auto const isolation = random_.chance(0.3) ? checker::Isolation::read_committed : checker::Isolation::read_uncommitted;
     auto info = run_.partitions[p];
     info.leader_epoch = place(p).epoch;
+    // Now and then it has not heard of the newest epoch: whoever leads now must not answer for one before.
+    if (info.leader_epoch > 0 && random_.chance(0.1)) info.leader_epoch = static_cast<int32_t>(random_.below(static_cast<uint64_t>(info.leader_epoch)));
     OffsetQuestion const question(info, is_latest ? kLatest : kEarliest, isolation);
     checker::EndAsked asked{id_, p, run_.now(), 0, info.leader_epoch, is_latest, isolation, -1};
     client_.call<ListOffsetsResponse>(broker, question.request, kListOffsetsLowest, 11,

@@ -7,6 +7,20 @@ namespace {
 
 BrokerId id_of(size_t node) { return BrokerId(static_cast<int32_t>(node + 1)); }
 
+// The first offset at or past `start` and below `end` that is of one epoch here and of another there.
+std::optional<Offset> first_difference(storage::LeaderEpochs const& a, storage::LeaderEpochs const& b, Offset start, Offset end) {
+  std::vector<Offset> places{start};
+  for (auto const* list : {&a, &b}) {
+    for (auto const& each : list->entries()) places.push_back(each.start);
+  }
+  std::ranges::sort(places);
+  for (auto const place : places) {
+    if (place < start || place >= end || a.epoch_of(place) == b.epoch_of(place)) continue;
+    return place;
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 DataOracle::DataOracle(Cluster& cluster, Run& run, Fail fail) : cluster_(cluster), run_(run), fail_(std::move(fail)), partitions_(run.partitions.size()), brokers_(cluster.size()) {
@@ -94,9 +108,18 @@ void DataOracle::check_members(size_t p) {
     for (auto const id : *members) {
       auto const node = static_cast<size_t>(id.value - 1);
       auto const& replica = partition.replicas[node];
-      if (replica.known_broker_epoch != brokers_[node].epoch || replica.known_end >= partition.committed_end) continue;
+      if (replica.known_broker_epoch != brokers_[node].epoch) continue;
+      auto const what = members == &partition.in_sync ? "in sync" : "eligible";
+      // Nothing is deleted here: all logs start at 0.
+      auto const end = std::min(replica.known_end, partition.committed_end);
+      auto const other = replica.known_epochs == nullptr ? std::nullopt : first_difference(*replica.known_epochs, partition.committed, Offset{0}, end);
+      if (other) {
+        return fail_(fmt::format("R4 R5: partition {}: node {} is {} in partition epoch {}; its record at offset {} is not the one that is committed",
+                                 p, node + 1, what, partition.partition_epoch, *other));
+      }
+      if (replica.known_end >= partition.committed_end) continue;
       return fail_(fmt::format("R4 R5: partition {}: node {} is {} in partition epoch {} with a log that ends at {}; everything below {} is committed",
-                               p, node + 1, members == &partition.in_sync ? "in sync" : "eligible", partition.partition_epoch, replica.known_end,
+                               p, node + 1, what, partition.partition_epoch, replica.known_end,
                                partition.committed_end));
     }
   }
@@ -128,6 +151,8 @@ void DataOracle::observe_partition(size_t p, size_t node, ClusterNode& of) {
     replica = Replica();
     replica.life = life;
     replica.end = before.end;
+    replica.epochs = before.epochs;
+    replica.known_epochs = before.known_epochs;
     replica.told_broker_epoch = before.told_broker_epoch;
     replica.known_end = before.known_end;
     replica.known_broker_epoch = before.known_broker_epoch;
@@ -148,13 +173,16 @@ void DataOracle::observe_partition(size_t p, size_t node, ClusterNode& of) {
   if (!is_known(*driver)) return;
   auto const marks = driver->marks();
   replica.end = marks.end.offset;
+  replica.epochs = driver->epochs();
   if (replica.broker_epoch >= 0) {
-    bool const may_have_less = replica.known_broker_epoch != replica.broker_epoch || replica.end < replica.known_end;
+    bool const may_have_less = replica.known_broker_epoch != replica.broker_epoch || replica.end < replica.known_end || replica.epochs != replica.known_epochs;
     replica.known_broker_epoch = replica.broker_epoch;
     replica.known_end = replica.end;
+    replica.known_epochs = replica.epochs;
     if (may_have_less) check_members(p);
   }
   if (driver->status() == runtime::PartitionStatus::follower) {
+    on_follower(p, node, marks);
     // Its mark may have moved and its leadership ended in one turn: what it called committed it did as a leader.
     auto const led = std::exchange(replica.leads, LeaderEpoch{-1});
     if (replica.mark != marks.high_watermark.offset) {
@@ -177,23 +205,33 @@ void DataOracle::observe_partition(size_t p, size_t node, ClusterNode& of) {
   }
 }
 
-std::string DataOracle::compare(Partition const& partition, runtime::PartitionDriver const& driver, storage::Marks const& marks, Offset end) const {
+void DataOracle::on_follower(size_t p, size_t node, storage::Marks const& marks) {
+  auto& partition = partitions_[p];
+  auto& replica = partition.replicas[node];
+  if (!on_caught_up_ || replica.broker_epoch < 0 || partition.leaders.empty() || replica.caught_up_in == partition.partition_epoch) return;
+  auto const& [epoch, leader] = *partition.leaders.rbegin();
+  bool const has_all = marks.epoch == epoch && marks.end.offset >= partition.replicas[leader].end;
+  if (!has_all || std::ranges::find(partition.in_sync, id_of(node)) != partition.in_sync.end()) return;
+  replica.caught_up_in = partition.partition_epoch;
+  on_caught_up_(p, node, leader);
+}
+
+std::string DataOracle::compare(Partition const& partition, runtime::PartitionDriver const& driver, storage::Marks const& marks, Offset end) {
   auto const epochs = driver.epochs();
   if (epochs == nullptr) return {};
-  storage::LeaderEpochs committed;
-  for (auto const& each : partition.committed) committed.assign(each.epoch, each.start);
-  std::vector<Offset> places{marks.log_start};
-  for (auto const* list : {&partition.committed, &epochs->entries()}) {
-    for (auto const& each : *list) places.push_back(each.start);
-  }
-  for (auto const place : places) {
-    if (place < marks.log_start || place >= end || place >= marks.end.offset) continue;
-    auto const ours = committed.epoch_of(place), theirs = epochs->epoch_of(place);
-    if (ours == theirs) continue;
-    return fmt::format("offset {} was committed in epoch {}, and is of epoch {} here", place, ours.value_or(kNoLeaderEpoch),
-                       theirs.value_or(kNoLeaderEpoch));
-  }
-  return {};
+  auto const& committed = partition.committed;
+  auto const place = first_difference(committed, *epochs, marks.log_start, std::min(end, marks.end.offset));
+  if (!place) return {};
+  return fmt::format("offset {} was committed in epoch {}, and is of epoch {} here", *place, committed.epoch_of(*place).value_or(kNoLeaderEpoch),
+                     epochs->epoch_of(*place).value_or(kNoLeaderEpoch));
+}
+
+bool DataOracle::is_holder(size_t p, size_t node, storage::LeaderEpochs const& leaders, Offset log_start, Offset end) {
+  auto const& replica = partitions_[p].replicas[node];
+  if (replica.end < end) return false;
+  if (replica.epochs != nullptr && first_difference(*replica.epochs, leaders, log_start, end)) return false;
+  auto const& partition = run_.partitions[p];
+  return !cluster_.plan().is_flush || cluster_.durable_end(node, partition.topic, partition.number) >= end;
 }
 
 void DataOracle::on_leads(size_t p, size_t node, runtime::PartitionDriver const& driver, storage::Marks const& marks) {
@@ -224,22 +262,21 @@ void DataOracle::on_mark(size_t p, size_t node, ClusterNode const& of, runtime::
   }
   if (partition.commits.empty() || mark > partition.commits.back().end) partition.commits.push_back({led, mark});
   if (mark <= partition.committed_end || led < partition.leaders.rbegin()->first) return;
+  auto const epochs = driver.epochs();
   size_t holders = 0;
   for (size_t i = 0; i < partition.replicas.size(); ++i) {
     auto const& replica = partition.replicas[i];
     auto const* known = of.image()->find_broker(id_of(i));
     bool const is_taken_to_have_it = replica.lost_end >= mark && known != nullptr && known->epoch == replica.lost_broker_epoch;
-    if (replica.end >= mark || is_taken_to_have_it) ++holders;
+    if (is_taken_to_have_it || is_holder(p, i, *epochs, marks.log_start, mark)) ++holders;
   }
   auto const needed = std::min<size_t>(static_cast<size_t>(cluster_.plan().min_in_sync), static_cast<size_t>(cluster_.plan().replication_factor));
   if (holders < needed) {
     return fail_(fmt::format("D1: partition {}: node {} calls everything below {} committed, which {} replicas hold; {} must be in sync", p,
                              node + 1, mark, holders, needed));
   }
-  auto const epochs = driver.epochs();
   for (auto const& each : epochs->entries()) {
-    if (each.start >= mark || (!partition.committed.empty() && each.epoch <= partition.committed.back().epoch)) continue;
-    partition.committed.push_back({each.epoch, std::max(each.start, partition.committed_end)});
+    if (each.start < mark) partition.committed.assign(each.epoch, std::max(each.start, partition.committed_end));
   }
   partition.committed_end = mark;
   check_members(p);

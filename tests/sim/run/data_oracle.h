@@ -4,13 +4,13 @@
 //   R1  whoever begins to lead an epoch holds everything that was ever committed
 //   R2  below what is committed all leaders have the same records, and no follower or answer claims more
 //   R3  one leader an epoch, who answers for no other: not before it leads, nor once it leads a later one
-//   R4  whom the controllers count as in sync or eligible has everything that was ever committed. One that started again
-//   R5  is judged once its registration is known: until then nobody can have told
+//   R4  whom the controllers count as in sync or eligible has everything that was ever committed, and the same records
+//   R5  there. One that started again is judged once its registration is known: until then nobody can have told
 //   R6  nobody is taken into an in-sync set who is fenced or stopping; who is elected though not known to have everything
 //       begins alone: nobody else is in sync or eligible
-//   D1  what a leader calls committed is held by as many replicas as must be in sync. One that lost power counts with what
-//       it had for as long as the leader knows no later registration of its broker: nobody can have told it. What was
-//       acknowledged by all had been called committed
+//   D1  what a leader calls committed is held by as many replicas as must be in sync, the same records, and on their disks
+//       where every message is flushed. One that lost power counts with what it had for as long as the leader knows no
+//       later registration of its broker: nobody can have told it. What was acknowledged by all had been called committed
 #pragma once
 #include <functional>
 #include <map>
@@ -35,6 +35,8 @@ class DataOracle {
   void on_claim(size_t partition, Offset end, std::string_view what);
   // `node` answered what was asked of the leader of `epoch` at `start`.
   void on_served(size_t partition, size_t node, LeaderEpoch epoch, checker::Nanos start);
+  // Called when a follower that is not in sync has everything that its leader has; once for each partition epoch.
+  void on_caught_up(std::function<void(size_t partition, size_t node, size_t leader)> handler) { on_caught_up_ = std::move(handler); }
   // The node has lost what was not on its disk.
   void on_power_loss(size_t node);
   uint64_t leader_changes() const { return leader_changes_; }
@@ -47,20 +49,24 @@ class DataOracle {
   std::string describe();
 
  private:
+  using Epochs = std::shared_ptr<storage::LeaderEpochs const>;
   struct Replica {  // on one node
     LifeId life{};
     std::weak_ptr<runtime::PartitionDriver> driver;  // nobody holds what a node that died has left
     LeaderEpoch leads{-1};  // the epoch in which it was seen to lead, in this life; -1: it was seen to follow since
     Offset mark{-1};
     Offset end{0};          // as seen last; what a dead node has is not looked at
+    Epochs epochs;          // likewise; null: never seen
     int64_t broker_epoch = -1;       // of this life; -1: not yet registered
     int64_t told_broker_epoch = -1;  // the last one, of any life
     // What it had as the broker that it was registered as last; -1: never.
     Offset known_end{0};
+    Epochs known_epochs;
     int64_t known_broker_epoch = -1;
     // What it had when it lost power, and as which broker.
     Offset lost_end{0};
     int64_t lost_broker_epoch = -1;
+    int32_t caught_up_in = -1;  // the partition epoch
   };
   struct Commit {
     LeaderEpoch by{-1};
@@ -68,7 +74,7 @@ class DataOracle {
   };
   struct Partition {
     std::vector<Replica> replicas;  // by node
-    std::vector<storage::EpochStart> committed;
+    storage::LeaderEpochs committed;
     Offset committed_end{0};
     std::vector<Commit> commits;  // whoever was ahead of everybody before; ends grow
     std::map<LeaderEpoch, size_t> leaders;
@@ -87,12 +93,15 @@ class DataOracle {
   void observe_sets(size_t p, metadata::PartitionImage const& image);
   void check_members(size_t p);
   void observe_partition(size_t p, size_t node, ClusterNode& of);
+  void on_follower(size_t p, size_t node, storage::Marks const& marks);
   void on_leads(size_t p, size_t node, runtime::PartitionDriver const& driver, storage::Marks const& marks);
   // As the leader of epoch `led`.
   void on_mark(size_t p, size_t node, ClusterNode const& of, runtime::PartitionDriver const& driver, storage::Marks const& marks,
                LeaderEpoch led);
+  // Has the replica, whose end is not below `end`, what the leader has there? What nobody has seen of it, it may have.
+  bool is_holder(size_t p, size_t node, storage::LeaderEpochs const& leaders, Offset log_start, Offset end);
   // Empty: the replica has what is committed, below `end`.
-  std::string compare(Partition const& partition, runtime::PartitionDriver const& driver, storage::Marks const& marks, Offset end) const;
+  static std::string compare(Partition const& partition, runtime::PartitionDriver const& driver, storage::Marks const& marks, Offset end);
   static bool is_known(runtime::PartitionDriver const& driver);
 
   Cluster& cluster_;
@@ -102,6 +111,7 @@ class DataOracle {
   std::vector<Broker> brokers_;  // by node
   std::map<TopicId, metadata::TopicImagePtr> topics_;  // as the newest image has them
   Offset newest_image_{-1};
+  std::function<void(size_t, size_t, size_t)> on_caught_up_;
   uint64_t unclean_elections_ = 0;
   uint64_t leader_changes_ = 0;
 };

@@ -131,7 +131,25 @@ void QuorumOracle::on_leader_named(size_t index, LeaderEpoch epoch, BrokerId lea
   }
 }
 
+size_t QuorumOracle::votes_on_disk(size_t index, LeaderEpoch epoch) {
+  size_t out = 0;
+  for (size_t i = 0; i < cluster_.size(); ++i) {
+    if (!cluster_.plan().nodes[i].is_controller) continue;
+    auto const state = cluster_.durable_election(i);
+    if (!state || state->epoch < epoch) continue;
+    // Who has gone on to a later epoch may have voted in this one.
+    bool const is_vote = state->epoch > epoch || (state->voted && state->voted->id.value == static_cast<int32_t>(index + 1));
+    if (is_vote) ++out;
+  }
+  return out;
+}
+
 void QuorumOracle::on_new_leader(size_t index, raft::Machine const& machine) {
+  auto const majority = cluster_.plan().controller_count() / 2 + 1;
+  if (auto const votes = votes_on_disk(index, machine.epoch()); votes < majority) {
+    return fail_(fmt::format("M4: node {} leads epoch {}, and {} of {} voters have on disk that they voted for it", index + 1, machine.epoch(), votes,
+                             cluster_.plan().controller_count()));
+  }
   // One that was paused may learn late that it was elected, when a later leader, elected by the others, has committed more.
   auto const committed = committed_end_before(machine.epoch());
   if (machine.log_end().offset < committed) {

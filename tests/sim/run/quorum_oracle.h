@@ -6,7 +6,7 @@
 //       nothing is called committed that is not on the disks of a majority; nobody could be elected who lacks it;
 //       nobody has a record of an epoch that its leader had not
 //   M3  the same offset gives the same image, on every node and after every restart
-//   M4  one vote a voter and epoch, once it is durable
+//   M4  one vote a voter and epoch, once it is durable; who leads has the votes of a majority on their disks
 #pragma once
 #include <functional>
 #include <map>
@@ -48,6 +48,8 @@ class QuorumOracle {
   };
   void on_leader_named(size_t index, LeaderEpoch epoch, BrokerId leader);
   void on_new_leader(size_t index, raft::Machine const& machine);
+  // Voters whose disks do not rule out that they voted for it.
+  size_t votes_on_disk(size_t index, LeaderEpoch epoch);
   void on_committed(size_t index, raft::Machine const& machine);
   void on_log(size_t index, raft::Machine const& machine);
   // Whether whoever lacks something committed could win the votes of a majority, as the logs are now.
