@@ -166,7 +166,8 @@ void Cluster::on_end(size_t index) {
   if (on_ended_) on_ended_(index, lost_power || is_wiped);
   disk.clear_faults();
   disk.set_capacity(int64_t{1} << 40);
-  auto const wait = Duration(random_.between(0, random_.chance(0.3) ? kQuickRestart.count() : restart_wait_max_.count()));
+  auto wait = Duration(random_.between(0, random_.chance(0.3) ? kQuickRestart.count() : restart_wait_max_.count()));
+  if (std::exchange(members_[index].is_back_at_once, false)) wait = Duration::zero();
   world_.schedule(world_.now() + wait, kWorldLife, "restart", [this, index] {
     if (!members_[index].is_held_down) start(index);
   });
@@ -175,6 +176,12 @@ void Cluster::on_end(size_t index) {
 void Cluster::wipe(size_t index) {
   if (node(index) == nullptr) return;
   members_[index].is_wiped = true;
+  machine(index).kill(CrashKind::process);
+}
+
+void Cluster::restart_at_once(size_t index) {
+  if (node(index) == nullptr) return;
+  members_[index].is_back_at_once = true;
   machine(index).kill(CrashKind::process);
 }
 

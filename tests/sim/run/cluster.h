@@ -64,6 +64,8 @@ class Cluster {
 
   void start(size_t index);
   void start_all();
+  // Its process dies, and the next one begins before anybody misses it.
+  void restart_at_once(size_t index);
   // The node dies and finds the disk with its partitions empty when it comes back.
   void wipe(size_t index);
   // Ended nodes stay down until started (and are started again from then on).
@@ -93,6 +95,7 @@ class Cluster {
     std::string reason;  // why it gave up last
     bool is_held_down = false;
     bool is_wiped = false;  // once it has ended
+    bool is_back_at_once = false;
     uint32_t boots = 0;
   };
   void on_end(size_t index);

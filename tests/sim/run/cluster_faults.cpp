@@ -193,6 +193,8 @@ void ClusterFaults::strike_when_back(size_t returning, size_t node, Duration pat
 void ClusterFaults::on_new_leader(size_t node, bool is_of_quorum) {
   if (!is_on_ || !cluster_.plan().has(FaultKind::strike_new_leader) || !random_.chance(is_of_quorum ? 0.3 : 0.03)) return;
   note(FaultKind::strike_new_leader);
+  // Those who voted for it have heard nothing yet, and would do so again in the same epoch.
+  if (is_of_quorum && random_.fork("restart at once").chance(0.4)) return after(Duration::zero(), [this, node] { cluster_.restart_at_once(node); });
   after(random_.chance(0.5) ? Duration::zero() : draw(0ms, 60ms), [this, node] { strike_node(node); });
 }
 
