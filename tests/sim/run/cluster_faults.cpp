@@ -143,7 +143,8 @@ void ClusterFaults::strike(FaultKind kind) {
       machine.kill(CrashKind::process);
       return strike_when_back(victim, other, kReturnPatience);
     case FaultKind::wipe:
-      if (!cluster_.plan().has_own_metadata_disk || !cluster_.plan().nodes[victim].is_broker || !may_lose_disk_(victim)) return;
+      if (!cluster_.plan().has_own_metadata_disk || !cluster_.plan().nodes[victim].is_broker || cluster_.node(victim) == nullptr) return;
+      if (!may_lose_disk_(victim)) return;
       note(kind);
       return cluster_.wipe(victim);
     case FaultKind::full_disk:
@@ -189,7 +190,7 @@ void ClusterFaults::on_new_leader(size_t node, bool is_of_quorum) {
 }
 
 FaultKind ClusterFaults::lose_power(size_t index) {
-  bool const may_lose = may_lose_power_(index);
+  bool const may_lose = cluster_.node(index) != nullptr && may_lose_power_(index);
   cluster_.machine(index).kill(may_lose ? CrashKind::power_loss : CrashKind::process);
   return may_lose ? FaultKind::power_loss : FaultKind::process_crash;
 }
