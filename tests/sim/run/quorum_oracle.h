@@ -53,6 +53,8 @@ class QuorumOracle {
   // Whether whoever lacks something committed could win the votes of a majority, as the logs are now.
   void check_candidates();
   void on_image(size_t index, metadata::Image const& image);
+  // Of what was committed before `epoch`.
+  Offset committed_end_before(LeaderEpoch epoch) const;
   // Empty: the machine's log agrees with what is committed, below `end`.
   std::string compare(raft::Machine const& machine, Offset end) const;
 
@@ -65,6 +67,7 @@ class QuorumOracle {
   std::map<std::pair<size_t, LeaderEpoch>, raft::ReplicaKey> votes_;
   std::vector<raft::EpochStart> committed_;  // where each epoch's committed records begin
   Offset committed_end_{0};
+  std::map<LeaderEpoch, Offset> committed_in_;  // the end of what was called so in each epoch
   std::map<Offset, uint64_t> fingerprints_;
   uint64_t images_compared_ = 0;
 };
