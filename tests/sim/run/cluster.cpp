@@ -198,6 +198,12 @@ void Cluster::heal_all() {
   }
 }
 
+Duration Cluster::busy_until() {
+  Duration out{};
+  for (size_t i = 0; i < size(); ++i) out = std::max(out, machine(i).busy_until());
+  return out;
+}
+
 std::string Cluster::describe() {
   std::string out;
   for (size_t i = 0; i < size(); ++i) {
