@@ -58,9 +58,8 @@ class DataOracle {
     // What it had as the broker that it was registered as last; -1: never.
     Offset known_end{0};
     int64_t known_broker_epoch = -1;
-    // What it had when it lost power, and as which broker.
-    Offset lost_end{0};
-    int64_t lost_broker_epoch = -1;
+    // What it had when it lost power, by the broker epoch that it had: a leader that is cut off may know an old one.
+    std::map<int64_t, Offset> lost_ends;
   };
   struct Commit {
     LeaderEpoch by{-1};
