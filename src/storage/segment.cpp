@@ -264,8 +264,8 @@ Result<std::optional<Segment::Tail>> Segment::read_tail(env::File& log, Offset o
   if (!has_time) return std::optional<Tail>();
   tail.time = TimeEntry{load_be<int64_t>(bytes.data()), load_be<int32_t>(bytes.data() + 8)};
   auto const limit = offset - base_;
-  if (tail.offset->position <= 0 || tail.offset->position >= size() || tail.offset->relative_offset > limit ||
-      tail.time->relative_offset > limit || tail.time->relative_offset < 0 || tail.time->timestamp_ms <= 0) {
+  if (tail.offset->position <= 0 || tail.offset->position >= size() || tail.offset->relative_offset >= limit ||
+      tail.time->relative_offset >= limit || tail.time->relative_offset < 0 || tail.time->timestamp_ms <= 0) {
     return std::optional<Tail>();
   }
   BatchScanner scanner(log, Position(tail.offset->position), Position(size()), 4096);
@@ -293,7 +293,7 @@ Result<Position> Segment::begin_rescan(Offset offset, std::optional<SavedIndexes
       MR_TRY_ASSIGN(auto const index, read_index(cache_.disk(), path(".index")));
       MR_TRY_ASSIGN(auto const time_index, read_index(cache_.disk(), path(".timeindex")));
       offsets = parse_offset_index(index);
-      std::erase_if(offsets, [&](auto const& e) { return e.relative_offset > offset - base_ || e.position >= bytes; });
+      std::erase_if(offsets, [&](auto const& e) { return e.relative_offset >= offset - base_ || e.position >= bytes; });
       times = parse_time_index(time_index);
       if (saved) {
         is_good = static_cast<int64_t>(index.size()) >= saved->offset_bytes &&
@@ -486,7 +486,7 @@ Status Segment::truncate(Position position, Offset offset) {
     aborted = aborted_;
   }
   MR_TRY(save_indexes());
-  MR_TRY_ASSIGN(auto const from, begin_rescan(offset - 1));
+  MR_TRY_ASSIGN(auto const from, begin_rescan(offset));
   BatchScanner scanner(*file, from, position);
   for (BatchHead head;;) {
     MR_TRY_ASSIGN(auto const more, scanner.next(head));

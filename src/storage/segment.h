@@ -184,9 +184,9 @@ class Segment : public std::enable_shared_from_this<Segment> {
   // Of the first batch; *blocks* the first time. none: empty.
   Result<std::optional<int64_t>> first_timestamp_ms();
   bool is_first_timestamp_known() const { return first_timestamp_ms_.has_value() || size() == 0; }
-  // *blocks* Readies the segment for a scan of its tail: keeps index entries up to the last one at or below `offset`
-  // and returns that batch's position (0: none). The caller accounts for the batches from there on and commits;
-  // size() is that position until then.
+  // *blocks* Readies the segment for a scan of its tail: keeps the index entries of batches that end below `offset` (of
+  // others nothing is known) and returns the position of the last one (0: none). The caller accounts for the batches from
+  // there on and commits; size() is that position until then.
   // `saved`: what the index files hold for certain, if that is known.
   Result<Position> begin_rescan(Offset offset, std::optional<SavedIndexes> const& saved = std::nullopt);
   // *blocks* As begin_rescan, from the front.

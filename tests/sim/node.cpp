@@ -181,6 +181,7 @@ void SimPool::start(Job job, bool takes_thread) {
     }
     if (node_.is_dead()) return;
     the_world.trace().note(the_world.now(), "job", name_, node_.life(), latency.count());
+    node_.machine().note_job_end(the_world.now() + latency);
     auto finish = [this, takes_thread, back = work.back, done = std::move(work.done)]() mutable {
       back->post(std::move(done));
       if (!takes_thread) return;

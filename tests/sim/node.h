@@ -199,6 +199,9 @@ class Machine {
   // No event of this machine runs for `span` (SIGSTOP, a long scheduling delay).
   void pause(Duration span);
   Duration paused_until() const { return paused_until_; }
+  // When the last job ends that the pools have begun so far.
+  Duration busy_until() const { return busy_until_; }
+  void note_job_end(Duration at) { busy_until_ = std::max(busy_until_, at); }
   // Called in the world's loop after a process has ended, for whatever reason.
   void on_end(std::function<void(bool was_crash)> handler) { on_end_ = std::move(handler); }
   uint32_t boots() const { return boots_; }
@@ -215,6 +218,7 @@ class Machine {
   uint32_t lives_ = 0;
   int64_t wall_offset_ms_ = 0;
   Duration paused_until_{};
+  Duration busy_until_{};
   std::unique_ptr<NodeEnv> node_;
   std::function<void(bool)> on_end_;
 };

@@ -229,6 +229,12 @@ Offset Cluster::durable_end(size_t index, std::string_view topic, int32_t partit
   return out;
 }
 
+Duration Cluster::busy_until() {
+  Duration out{};
+  for (size_t i = 0; i < size(); ++i) out = std::max(out, machine(i).busy_until());
+  return out;
+}
+
 std::string Cluster::describe() {
   std::string out;
   for (size_t i = 0; i < size(); ++i) {

@@ -81,6 +81,8 @@ class Cluster {
   void heal(size_t from, size_t to);
   // Cuts heal, disks are whole and fast, pauses end by themselves. Armed crashes stay with the lives they are armed in.
   void heal_all();
+  // When what slow disks had begun is done.
+  Duration busy_until();
 
   // What a voter would remember of elections after a crash; none: nothing yet.
   std::optional<raft::ElectionState> durable_election(size_t index);

@@ -116,15 +116,35 @@ void ClusterRun::add_producer(Run& run, Random& random) {
   (&run == &run_ ? producers_ : loose_producers_).push_back(&add_actor<DataProducer>(run, plan));
 }
 
-std::string ClusterRun::describe_clients() const {
+std::string ClusterRun::describe_replicas(TopicId const& topic, int32_t number) {
+  auto out = fmt::format("\n  {}-{}:", kLooseTopic, number);
+  if (auto const* image = newest_image(); image != nullptr && image->find_topic(topic) != nullptr) {
+    auto const* partition = image->find_topic(topic)->find_partition(number);
+    out += fmt::format(" led by {} in epoch {}, in sync: {}, eligible: {};", partition->leader, partition->leader_epoch, fmt::join(partition->isr, " "),
+                       fmt::join(partition->elr, " "));
+  }
+  for (size_t i = 0; i < cluster_.size(); ++i) {
+    auto const driver = cluster_.is_serving(i) ? cluster_.node(i)->node().partition({topic, number}) : nullptr;
+    if (driver == nullptr) continue;
+    auto const marks = driver->marks();
+    out += fmt::format(" [node {} status {} epoch {} start {} mark {} end {}]", i + 1, static_cast<int>(driver->status()), marks.epoch, marks.log_start.value,
+                       marks.high_watermark.offset, marks.end.offset);
+  }
+  return out;
+}
+
+std::string ClusterRun::describe_clients() {
   std::string out;
-  for (auto const* producer : producers_) {
-    if (!producer->is_idle()) out += "\n  " + producer->describe();
+  for (auto const* list : {&producers_, &loose_producers_}) {
+    for (auto const* producer : *list) {
+      if (!producer->is_idle()) out += fmt::format("\n  {}{}", list == &loose_producers_ ? "of the loose topic: " : "", producer->describe());
+    }
   }
   for (auto const* committer : committers_) out += "\n  " + committer->describe();
   out += describe_members();
   if (cycler_ != nullptr) out += "\n  " + cycler_->describe();
   if (data_oracle_ != nullptr) out += data_oracle_->describe();
+  for (auto const& partition : loose_run_.partitions) out += describe_replicas(partition.topic_id, partition.number);
   return out;
 }
 

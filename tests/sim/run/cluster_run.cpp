@@ -8,7 +8,6 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// A job that a slow disk was given before it was healed still takes its time.
 constexpr Duration kSettleLimit = 100s;
 constexpr double kQuietRestartChance = 0.3;
 constexpr int64_t kSmallSnapshotInterval = 5000;
@@ -198,6 +197,8 @@ bool ClusterRun::has_settled() {
 
 bool ClusterRun::settle() {
   for (auto* writer : writers_) writer->set_paused(true);
+  // A job that a slow disk was given before it was healed still takes its time: some syncs that stall, half a minute each.
+  if (auto const busy_until = cluster_.busy_until(); busy_until > world_.now() && !run_for(busy_until - world_.now())) return false;
   if (!wait_for("all nodes are up, follow one leader and have committed what it has", [this] { return has_settled(); }, kSettleLimit)) return false;
   for (auto* writer : writers_) writer->set_paused(false);
   auto const before = acknowledged();

@@ -51,7 +51,8 @@ class ClusterRun {
   std::string group_at_rest();
   std::string describe_members() const;
 
-  std::string describe_clients() const;
+  std::string describe_clients();
+  std::string describe_replicas(TopicId const& topic, int32_t number);
   template <class A, class... Args>
   A& add_actor(Run& run, Args&&... args);
   void observe();

@@ -37,10 +37,7 @@ void DataOracle::on_power_loss(size_t node) {
     auto& replica = partition.replicas[node];
     // What its last registration told may outlive processes that were killed since; of what a loss has left it nobody
     // is told before it is registered again.
-    if (replica.told_broker_epoch > replica.lost_broker_epoch) {
-      replica.lost_end = replica.end;
-      replica.lost_broker_epoch = replica.told_broker_epoch;
-    }
+    if (replica.told_broker_epoch >= 0) replica.lost_ends.try_emplace(replica.told_broker_epoch, replica.end);
     replica.end = Offset{0};
   }
 }
@@ -156,8 +153,7 @@ void DataOracle::observe_partition(size_t p, size_t node, ClusterNode& of) {
     replica.told_broker_epoch = before.told_broker_epoch;
     replica.known_end = before.known_end;
     replica.known_broker_epoch = before.known_broker_epoch;
-    replica.lost_end = before.lost_end;
-    replica.lost_broker_epoch = before.lost_broker_epoch;
+    replica.lost_ends = before.lost_ends;
   }
   if (of.is_serving()) {
     auto const* self = of.image()->find_broker(id_of(node));
@@ -267,7 +263,8 @@ void DataOracle::on_mark(size_t p, size_t node, ClusterNode const& of, runtime::
   for (size_t i = 0; i < partition.replicas.size(); ++i) {
     auto const& replica = partition.replicas[i];
     auto const* known = of.image()->find_broker(id_of(i));
-    bool const is_taken_to_have_it = replica.lost_end >= mark && known != nullptr && known->epoch == replica.lost_broker_epoch;
+    auto const lost = known == nullptr ? replica.lost_ends.end() : replica.lost_ends.find(known->epoch);
+    bool const is_taken_to_have_it = lost != replica.lost_ends.end() && lost->second >= mark;
     if (is_taken_to_have_it || is_holder(p, i, *epochs, marks.log_start, mark)) ++holders;
   }
   auto const needed = std::min<size_t>(static_cast<size_t>(cluster_.plan().min_in_sync), static_cast<size_t>(cluster_.plan().replication_factor));

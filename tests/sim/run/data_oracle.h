@@ -63,9 +63,8 @@ class DataOracle {
     Offset known_end{0};
     Epochs known_epochs;
     int64_t known_broker_epoch = -1;
-    // What it had when it lost power, and as which broker.
-    Offset lost_end{0};
-    int64_t lost_broker_epoch = -1;
+    // What it had when it lost power, by the broker epoch that it had: a leader that is cut off may know an old one.
+    std::map<int64_t, Offset> lost_ends;
     int32_t caught_up_in = -1;  // the partition epoch
   };
   struct Commit {
