@@ -16,6 +16,7 @@ import (
 	"os"
 	"os/signal"
 	"strconv"
+	"strings"
 	"sync/atomic"
 	"syscall"
 	"time"
@@ -31,7 +32,7 @@ func check(err error) {
 }
 
 func client(bootstrap string, options ...kgo.Opt) *kgo.Client {
-	c, err := kgo.NewClient(append(options, kgo.SeedBrokers(bootstrap))...)
+	c, err := kgo.NewClient(append(options, kgo.SeedBrokers(strings.Split(bootstrap, ",")...))...)
 	check(err)
 	return c
 }
