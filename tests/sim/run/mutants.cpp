@@ -29,7 +29,7 @@ constexpr Mutant kMutants[] = {
     {"raft.vote_before_durable", "quorum", 3},
     {"raft.vote_twice", "quorum", 1},
     {"raft.vote_ignores_log", "quorum", 3},
-    {"raft.leadership_not_durable", "quorum", 99},
+    {"raft.leadership_not_durable", "quorum", 0},
     {"raft.pre_vote_raises_epoch", "quorum", 4},
     {"raft.no_check_quorum", "quorum", 6},
     {"raft.fetch_before_durable", "quorum", 1},
