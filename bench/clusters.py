@@ -53,7 +53,7 @@ def memory_stays(gb=12):
     """The host lets us keep free memory for as long as it lasts, and has given us enough."""
     before = REPORTING.read_text() if REPORTING.exists() else None
     if before is not None:
-        REPORTING.write_text("3600000")
+        REPORTING.write_text("300000")  # the most that it takes
     touch = f"m = bytearray({gb} << 30)\nfor i in range(0, len(m), 4096): m[i] = 1"
     subprocess.run([sys.executable, "-c", touch], check=True)
     try:
