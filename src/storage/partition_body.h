@@ -69,7 +69,12 @@ class PartitionLog::Body {
   // The side file is a hint: that there is no room for it is no error.
   Status save_append_times();
   std::optional<int64_t> append_time_ms(Offset offset);
-  Status write_producer_snapshot(Offset at, std::string_view content);
+  struct ProducerFiles {
+    std::string snapshot;
+    std::string batches;  // of the side file, which is a hint too
+  };
+  ProducerFiles producer_files(Offset at) const;  // with state_mutex held where others may run
+  Status write_producer_files(Offset at, ProducerFiles const& files);
   Result<Offset> sync();
   // Three steps, each with io_mutex held; between them the file system is synced, without it.
   Result<FlushTarget> begin_flush();
@@ -187,6 +192,7 @@ class PartitionLog::Body {
   Status lower_promises(int64_t point, int64_t mark);
   Status lower_first_dirty(Offset to);
   Status remove_snapshots_past(Offset offset);
+  Status remove_producer_batches();
   Result<std::shared_ptr<DeletedSegments>> take_front(size_t count, RetentionResult& result);
   Result<size_t> count_expired(Wall now, Offset high_watermark);
 

@@ -21,6 +21,8 @@ Status PartitionLog::Body::remove_files(Segment& segment) {
 }
 
 Status PartitionLog::Body::remove_snapshots_past(Offset offset) {
+  // It is the newest one's. Another snapshot at the same offset, with the same content, may get other batches.
+  if (!snapshots.empty() && *snapshots.rbegin() > offset) MR_TRY(remove_producer_batches());
   while (!snapshots.empty() && *snapshots.rbegin() > offset) {
     auto removed = directory.disk().remove_file(path(offset_file_stem(*snapshots.rbegin()) + ".snapshot"));
     if (!removed && removed.error().kind != ErrorKind::not_found) return removed;

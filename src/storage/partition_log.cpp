@@ -195,13 +195,13 @@ Status PartitionLog::Body::roll(Offset base, Wall now) {
   if (was_evicted) MR_TRY(checked(directory.disk().sync_file_system(directory.path()), "sync the file system for"));
   MR_TRY_ASSIGN(auto segment, Segment::create(directory.files(), path(), base, old.log_end(), rules(), now));
   if (kind == LogKind::partition && (snapshots.empty() || *snapshots.rbegin() < base)) {
-    std::string content;
+    ProducerFiles files;
     {
       std::lock_guard state(state_mutex);
-      content = producers.snapshot();
+      files = producer_files(base);
       snapshot_position = old.log_end().value;
     }
-    if (auto written = write_producer_snapshot(base, content);
+    if (auto written = write_producer_files(base, files);
         !written && written.error().kind != ErrorKind::no_space) {
       return written;
     }
@@ -266,15 +266,6 @@ std::optional<int64_t> PartitionLog::Body::append_time_ms(Offset offset) {
   return std::nullopt;
 }
 
-Status PartitionLog::Body::write_producer_snapshot(Offset at, std::string_view content) {
-  MR_TRY_ASSIGN(auto file,
-                directory.disk().open(path(offset_file_stem(at) + ".snapshot"), env::OpenMode::create_empty));
-  ByteView const piece = as_bytes(content);
-  MR_TRY(file->write(Position(0), {&piece, 1}));
-  snapshots.insert(at);
-  return {};
-}
-
 Result<Offset> PartitionLog::Body::sync() {
   MR_TRY(usable());
   MR_TRY(checked(directory.check_earlier_write_back(), "sync the file system for"));
@@ -310,7 +301,8 @@ Result<FlushTarget> PartitionLog::Body::begin_flush() {
   MR_TRY(usable());
   FlushTarget target;
   target.cut_count = cut_count;
-  std::string epochs_text, snapshot;
+  std::string epochs_text;
+  ProducerFiles files;
   LogPosition position;
   {
     std::lock_guard state(state_mutex);
@@ -322,7 +314,7 @@ Result<FlushTarget> PartitionLog::Body::begin_flush() {
     if (std::exchange(are_epochs_dirty, false)) epochs_text = epochs.text();
     if (kind == LogKind::partition && !producers.empty() &&
         position.value - snapshot_position >= kSnapshotDistanceBytes) {
-      snapshot = producers.snapshot();
+      files = producer_files(target.end);
       snapshot_position = position.value;
     }
   }
@@ -333,7 +325,7 @@ Result<FlushTarget> PartitionLog::Body::begin_flush() {
     ByteView const piece = as_bytes(epochs_text);
     MR_TRY(file->write(Position(0), {&piece, 1}));
   }
-  if (!snapshot.empty() && !snapshots.contains(target.end)) MR_TRY(write_producer_snapshot(target.end, snapshot));
+  if (!files.snapshot.empty() && !snapshots.contains(target.end)) MR_TRY(write_producer_files(target.end, files));
   auto segment = [&] {
     std::lock_guard state(state_mutex);
     return published->all().back();
@@ -405,7 +397,7 @@ Status PartitionLog::Body::close_cleanly() {
   if (active().size() > 0) MR_TRY(checked(save_index_checks(active()), "save the checksums of"));
   if (kind == LogKind::partition) MR_TRY(checked(save_append_times(), "save the append times of"));
   if (kind == LogKind::partition && end().value > 0 && (snapshots.empty() || *snapshots.rbegin() < end())) {
-    MR_TRY(checked(write_producer_snapshot(end(), producers.snapshot()), "save the producers of"));
+    MR_TRY(checked(write_producer_files(end(), producer_files(end())), "save the producers of"));
   }
   auto target = begin_flush();
   if (!target) return failed(std::move(target).error(), "save the state of");

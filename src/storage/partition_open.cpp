@@ -3,6 +3,7 @@
 
 #include "checkpoint_text.h"
 #include "partition_body.h"
+#include "producer_batches.h"
 
 namespace millrace::storage {
 namespace {
@@ -474,6 +475,9 @@ Status PartitionLog::Body::load_producers(Wall now, Offset newest, std::optional
     MR_TRY_ASSIGN(auto const content, disk.read_file(file, kSnapshotBytesMax));
     auto const loaded = producers.load(content, now, config.producer_expiry_ms);
     if (loaded) {
+      auto const batches = disk.read_file(path(kProducerBatchesFile), kSnapshotBytesMax);
+      if (!batches && batches.error().kind == ErrorKind::io) return batches.error();
+      if (batches) restore_producer_batches(*batches, topic_id, at, content, start, producers);
       from = std::max(from, at);
       break;
     }

@@ -31,6 +31,12 @@ bool read_marker(record::BatchView batch, ProducerClaim& claim) {
   return !record::read_end_transaction(record, claim.coordinator_epoch);
 }
 
+bool is_led_to(ProducerBatch const& next, ProducerBatch const& batch, Offset log_start) {
+  return batch.last_sequence >= 0 && batch.offset_delta >= 0 && batch.last_offset < next.first_offset() &&
+         batch.last_offset >= log_start + batch.offset_delta &&
+         is_next_sequence(batch.last_sequence, next.first_sequence());
+}
+
 void move_to_epoch(ProducerEntry& entry, ProducerEpoch epoch) {
   if (entry.epoch == epoch) return;
   entry.epoch = epoch;
@@ -267,6 +273,21 @@ Status ProducerState::load(std::string_view content, Wall now, int64_t expiry_ms
     entries_[id.value] = entry;
   }
   return {};
+}
+
+void ProducerState::add_earlier(ProducerId id, ProducerEpoch epoch, std::span<ProducerBatch const> batches,
+                                Offset log_start) {
+  auto const found = entries_.find(id.value);
+  if (found == entries_.end()) return;  // expired
+  auto& entry = found->second;
+  if (entry.epoch != epoch || entry.batch_count != 1) return;
+  auto const last = entry.batches.front();
+  auto next = last;
+  auto count = batches.size();
+  for (; count > 0 && is_led_to(next, batches[count - 1], log_start); --count) next = batches[count - 1];
+  entry.batch_count = 0;
+  for (auto const& batch : batches.subspan(count)) entry.add(batch);
+  entry.add(last);
 }
 
 }  // namespace millrace::storage

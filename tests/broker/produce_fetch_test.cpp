@@ -185,6 +185,30 @@ TEST_F(ProduceFetch, duplicates_get_the_first_answer_and_gaps_are_refused) {
   EXPECT_EQ(list_offset(-1), 3);
 }
 
+TEST_F(ProduceFetch, any_of_five_batches_that_is_sent_again_after_a_restart_gets_the_first_answer) {
+  std::vector<std::vector<std::byte>> sent;
+  for (int i = 0; i < 5; ++i) {
+    sent.push_back(batch("a", 2, {4711, 0, i * 2}));
+    EXPECT_EQ(answer_of(produce(sent.back())).base_offset, i * 2);
+  }
+  auto const send_again = [&] {
+    start();
+    for (int i = 0; i < 5; ++i) {
+      auto const answer = answer_of(produce(sent[static_cast<size_t>(i)]));
+      EXPECT_EQ(answer.error_code, ErrorCode::none) << i;
+      EXPECT_EQ(answer.base_offset, i * 2);
+    }
+    EXPECT_EQ(list_offset(-1), 10);
+  };
+  machine.stop();
+  world.run_for(5s);
+  ASSERT_FALSE(machine.is_running());
+  send_again();
+  machine.kill(sim::CrashKind::process);
+  world.run_for(1s);
+  send_again();
+}
+
 TEST_F(ProduceFetch, a_fetch_waits_for_bytes_and_not_longer_than_it_says) {
   auto const before = world.now();
   EXPECT_EQ(fetched(fetch(0, {.wait_ms = 400})), "error 0 mark 0:");

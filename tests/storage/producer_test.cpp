@@ -1,6 +1,8 @@
 // Proves the rules of idempotent and transactional producers as Kafka has them, with and without batches in flight, and
-// that a snapshot restores them.
+// that a snapshot and the side file beside it restore them.
 #include "fixture.h"
+#include "millrace/bytes/crc32c.h"
+#include "millrace/bytes/endian.h"
 #include "millrace/storage/leader_epochs.h"
 
 namespace millrace::storage {
@@ -141,6 +143,236 @@ TEST(Producers, snapshots_restore_and_expiry_spares_open_transactions) {
   state.expire({kNow.ms + 1000}, 1000);
   EXPECT_EQ(state.size(), 1u);
   EXPECT_NE(state.find(ProducerId(44)), nullptr);
+}
+
+constexpr std::string_view kBatchesFile = "millrace-producer-batches";
+
+// A producer that has up to five batches in flight sends them all again when the node comes back.
+struct ProducersOverRestarts : testing::Test {
+  void SetUp() override {
+    MR_ASSERT_OK(machine.start());
+    log = *machine.create();
+  }
+  void produce(int sequence, int count = 2, int64_t producer_id = 1) {
+    MR_ASSERT_OK(append_next(
+        *log, {.count = count, .producer_id = producer_id, .producer_epoch = 0, .sequence = sequence}));
+  }
+  void leave() {
+    MR_ASSERT_OK(machine.stop(*log));
+    log.reset();
+    machine.leave();
+  }
+  void open() {
+    MR_ASSERT_OK(machine.start());
+    log = *machine.open();
+  }
+  void restart() {
+    leave();
+    open();
+  }
+  void kill_and_open() {
+    log.reset();
+    machine.kill();
+    open();
+  }
+  // Base offset of the batch that this one is taken for; -1: refused, as out of order.
+  int64_t again(int sequence, int count = 2, int64_t producer_id = 1) {
+    auto sent = claim(99, sequence, count);
+    sent.producer_id = ProducerId(producer_id);
+    auto const answer = log->producers().check(sent, nullptr, ClaimOrigin::client);
+    if (answer.verdict == ClaimVerdict::duplicate) return answer.batch.first_offset().value;
+    EXPECT_EQ(answer.verdict, ClaimVerdict::out_of_order_sequence);
+    return -1;
+  }
+  std::string side_file() { return machine.content(std::string(kBatchesFile)); }
+  void place(std::string const& content) {
+    machine.image.place("/data/orders-0/" + std::string(kBatchesFile), content);
+  }
+
+  Machine machine;
+  std::shared_ptr<PartitionLog> log;
+};
+
+TEST_F(ProducersOverRestarts, all_five_batches_are_remembered_after_clean_restarts) {
+  for (int i = 0; i < 6; ++i) {
+    produce(i * 2);
+    produce(i, 1, 7);
+  }
+  produce(0, 3, 8);
+  for (int round = 0; round < 3; ++round) {
+    EXPECT_EQ(again(0), -1) << "only five are kept";
+    for (int i = 1; i < 6; ++i) {
+      EXPECT_EQ(again(i * 2), i * 3) << i;
+      EXPECT_EQ(again(i, 1, 7), i * 3 + 2) << i;
+    }
+    EXPECT_EQ(again(2, 1), -1) << "another size";
+    EXPECT_EQ(again(0, 3, 8), 18);
+    restart();
+  }
+  produce(12);
+  EXPECT_EQ(again(2), -1);
+  EXPECT_EQ(again(4), 6);
+  restart();
+  EXPECT_EQ(again(2), -1);
+  EXPECT_EQ(again(4), 6);
+  EXPECT_EQ(again(12), 21);
+}
+
+TEST_F(ProducersOverRestarts, after_a_kill_a_snapshot_and_the_log_behind_it_give_all_five) {
+  for (bool const is_rolled : {false, true}) {
+    for (int i = 0; i < 3; ++i) produce(i * 2 + (is_rolled ? 10 : 0));
+    auto const first = log->end().offset.value - 6;
+    // A flush writes a snapshot after so much log, and so does a roll.
+    if (is_rolled) {
+      MR_ASSERT_OK(log->roll(kNow));
+    } else {
+      MR_ASSERT_OK(append_next(*log, {.value_bytes = 5 << 20}));
+    }
+    auto const second = log->end().offset.value;
+    MR_ASSERT_OK(machine.flush(Mono{is_rolled ? 500s : 100s}));
+    ASSERT_EQ(log->recovery_point(), Offset(second));
+    ASSERT_NE(machine.content(fmt::format("{:020}.snapshot", second)), "<missing>");
+    for (int i = 3; i < 5; ++i) produce(i * 2 + (is_rolled ? 10 : 0));
+    for (int round = 0; round < 2; ++round) {
+      for (int i = 0; i < 5; ++i) {
+        EXPECT_EQ(again(i * 2 + (is_rolled ? 10 : 0)), i < 3 ? first + i * 2 : second + (i - 3) * 2) << i << is_rolled;
+      }
+      kill_and_open();
+    }
+  }
+}
+
+TEST_F(ProducersOverRestarts, what_was_cut_is_not_remembered) {
+  for (int i = 0; i < 3; ++i) produce(i * 2);
+  restart();
+  auto const old = side_file();
+  EXPECT_NE(old, "<missing>");
+  MR_ASSERT_OK(log->truncate_to(Offset(4)));
+  EXPECT_EQ(side_file(), "<missing>");
+  EXPECT_EQ(again(0), 0);
+  EXPECT_EQ(again(2), 2);
+  EXPECT_EQ(verdict(log->producers(), claim(4, 4, 2)), ClaimVerdict::append);
+  MR_ASSERT_OK(log->truncate_to(Offset(0)));
+  // Up to the same offset, and with the same last batch, but others before it. There is no room to tell of them.
+  produce(0, 4);
+  produce(4);
+  machine.image.add_fault(
+      {.call = sim::DiskCall::open, .path_part = std::string(kBatchesFile), .error = ErrorKind::no_space});
+  leave();
+  EXPECT_EQ(side_file(), "<missing>");
+  machine.image.clear_faults();
+  open();
+  EXPECT_EQ(again(4), 4);
+  EXPECT_EQ(again(0), -1);
+  EXPECT_EQ(again(2), -1);
+}
+
+TEST_F(ProducersOverRestarts, an_older_file_goes_when_there_is_no_room_for_a_new_one) {
+  for (int i = 0; i < 3; ++i) produce(i * 2);
+  restart();
+  EXPECT_NE(side_file(), "<missing>");
+  produce(6);
+  machine.image.add_fault(
+      {.call = sim::DiskCall::write, .path_part = std::string(kBatchesFile), .error = ErrorKind::no_space});
+  leave();
+  EXPECT_EQ(side_file(), "<missing>");
+  open();
+  EXPECT_EQ(again(6), 6);
+  EXPECT_EQ(again(4), -1);
+}
+
+TEST_F(ProducersOverRestarts, a_damaged_foreign_or_old_file_is_ignored) {
+  for (int i = 0; i < 3; ++i) produce(i * 2);
+  leave();
+  auto const first = side_file();
+  open();
+  for (int i = 3; i < 5; ++i) produce(i * 2);
+  leave();
+  auto const good = side_file();
+  std::vector<std::string> bad{first, "", good.substr(0, good.size() - 1), good + '\0'};
+  for (size_t i = 0; i < good.size(); ++i) {
+    bad.push_back(good);
+    bad.back()[i] ^= 0x10;
+  }
+  // Whole, but of another topic, another offset, another snapshot, another format.
+  auto const sealed = [](std::string text) {
+    text.resize(text.size() - 4);
+    std::array<std::byte, 4> sum;
+    store_be(sum.data(), crc32c(as_bytes(text)));
+    return text + std::string(as_text(sum));
+  };
+  for (size_t const at : {0u, 8u, 31u, 35u}) {
+    auto other = good;
+    other[at] ^= 1;
+    bad.push_back(sealed(other));
+  }
+  for (auto const& content : bad) {
+    place(content);
+    open();
+    EXPECT_EQ(again(8), 8);
+    for (int i = 0; i < 4; ++i) ASSERT_EQ(again(i * 2), -1) << content.size();
+    leave();
+  }
+  // What cannot be true in a file that is whole changes nothing.
+  for (size_t at = 36; at < good.size() - 4; ++at) {
+    for (char const bit : {'\x01', '\x80'}) {
+      auto other = good;
+      other[at] ^= bit;
+      place(sealed(other));
+      open();
+      EXPECT_EQ(again(8), 8);
+      EXPECT_EQ(verdict(log->producers(), claim(99, 10)), ClaimVerdict::append);
+      leave();
+    }
+  }
+  place(good);
+  open();
+  for (int i = 0; i < 5; ++i) EXPECT_EQ(again(i * 2), i * 2);
+}
+
+TEST_F(ProducersOverRestarts, no_file_is_there_while_no_producer_has_more_than_one_batch) {
+  produce(0);
+  produce(0, 1, 2);
+  restart();
+  EXPECT_EQ(side_file(), "<missing>");
+  produce(2);
+  restart();
+  EXPECT_NE(side_file(), "<missing>");
+  MR_ASSERT_OK(append_next(*log, {.producer_id = 1, .producer_epoch = 1, .sequence = 0}));
+  restart();
+  EXPECT_EQ(side_file(), "<missing>");
+}
+
+TEST_F(ProducersOverRestarts, batches_below_the_log_start_are_left_out) {
+  for (int i = 0; i < 5; ++i) produce(i * 2);
+  MR_ASSERT_OK(log->delete_records(Offset(4), Offset(10)));
+  restart();
+  EXPECT_EQ(again(0), -1);
+  EXPECT_EQ(again(2), -1);
+  EXPECT_EQ(again(4), 4);
+  EXPECT_EQ(again(6), 6);
+}
+
+TEST(Producers, earlier_batches_must_lead_up_to_the_last_one) {
+  ProducerState whole;
+  for (int i = 0; i < 3; ++i) whole.apply(claim(i * 2, i * 2, 2));
+  auto const batches = whole.find(ProducerId(1))->batches;
+  auto const restored = [&](std::array<ProducerBatch, 2> earlier, int16_t epoch = 0) {
+    ProducerState state;
+    EXPECT_TRUE(state.load(whole.snapshot(), kNow, 1000).ok());
+    state.add_earlier(ProducerId(1), ProducerEpoch(epoch), earlier, Offset(0));
+    return static_cast<int>(state.find(ProducerId(1))->batch_count);
+  };
+  EXPECT_EQ(restored({batches[0], batches[1]}), 3);
+  EXPECT_EQ(restored({batches[0], batches[1]}, 1), 1);
+  EXPECT_EQ(restored({batches[1], batches[0]}), 1);
+  EXPECT_EQ(restored({batches[1], batches[1]}), 2);
+  auto past = batches[1];
+  past.last_offset = Offset(4);
+  EXPECT_EQ(restored({batches[0], past}), 1);
+  auto negative = batches[1];
+  negative.offset_delta = -1;
+  EXPECT_EQ(restored({batches[0], negative}), 1);
 }
 
 TEST(Epochs, what_a_batch_says_goes_before_what_was_noted) {

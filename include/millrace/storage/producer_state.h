@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -138,6 +139,9 @@ class ProducerState {
   // Kafka's `.snapshot` file. load() replaces the state; ErrorKind::corrupt leaves it empty.
   std::string snapshot() const;
   Status load(std::string_view content, Wall now, int64_t expiry_ms);
+  // What a snapshot leaves out: batches before the last one, oldest first. Those that do not lead up to it without a
+  // gap, or begin below the log start, do not count.
+  void add_earlier(ProducerId id, ProducerEpoch epoch, std::span<ProducerBatch const> batches, Offset log_start);
 
   friend bool operator==(ProducerState const& a, ProducerState const& b) { return a.entries_ == b.entries_; }
 
