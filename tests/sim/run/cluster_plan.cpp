@@ -19,7 +19,8 @@ bool ClusterPlan::has_brokers() const {
 }
 
 bool ClusterPlan::may_lose_records() const {
-  return (has(FaultKind::power_loss) && !is_flush) || (has(FaultKind::wipe) && has_own_metadata_disk);
+  bool const loses_cache = has(FaultKind::power_loss) || has(FaultKind::failing_disk);
+  return (loses_cache && !is_flush) || (has(FaultKind::wipe) && has_own_metadata_disk);
 }
 
 size_t ClusterPlan::controller_count() const {

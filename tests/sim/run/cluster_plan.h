@@ -86,10 +86,11 @@ struct ClusterPlan {
   Duration produce_pause_max = std::chrono::milliseconds(150);
 
   bool has(FaultKind kind) const { return has_fault[static_cast<size_t>(kind)]; }
-  // Whether a broker may come back without records that it had acknowledged.
+  // Whether the faults under load may have a broker come back without records that it had acknowledged.
   bool may_lose_records() const;
   // Not where records may be lost: as in Kafka the change empties the eligible ones, and a partition whose only member in
-  // sync then loses its disk has that one, its last leader, elected again with what is left.
+  // sync then loses its disk has that one, its last leader, elected again with what is left. That takes a single loss, so
+  // where this is true trials cost nobody records either.
   bool changes_min_in_sync() const { return has_operator && !may_lose_records(); }
   bool has_brokers() const;
   size_t controller_count() const;

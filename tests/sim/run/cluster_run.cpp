@@ -52,8 +52,11 @@ bool ClusterRun::may_lose_power(size_t index) {
 }
 
 // With min.insync.replicas of two one broker may come back without what it had acknowledged. Where a second one does before
-// the first is in sync again, Kafka too has nobody who is eligible, and elects the last leader with what it has.
+// the first is in sync again, Kafka too has nobody who is eligible, and elects the last leader with what it has. Where
+// min.insync.replicas changes, not even one may: when all were killed, two come back and leave the in-sync set to the
+// third, and the change makes them no longer eligible, what the third has not on its disk is lost for good.
 bool ClusterRun::may_lose_disk(size_t index) {
+  if (plan_.changes_min_in_sync()) return false;
   if (!lossy_.empty() && !lossy_.contains(index)) return false;
   lossy_[index] = cluster_.machine(index).lives();
   return true;
