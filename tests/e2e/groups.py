@@ -43,6 +43,8 @@ class Member:
     def read(self):
         begin = time.time()
         for count, line in enumerate(self.process.stdout, 1):
+            if not line.endswith(b"\n"):
+                break  # it was killed while it wrote this
             if self.client == "java":
                 what = json.loads(line)
                 if what["name"] != "record_data":
