@@ -1,5 +1,7 @@
 #include "sim/run/topic_cycler.h"
 
+#include <algorithm>
+
 #include "millrace/protocol/api/create_topics.h"
 #include "millrace/protocol/api/delete_topics.h"
 #include "millrace/protocol/api/metadata.h"
@@ -88,8 +90,8 @@ void TopicCycler::find_leader(size_t broker) {
     if (reply == nullptr || reply->message.topics.size() != 1) return next(Doing::finding, 100ms);
     auto const& found = reply->message.topics[0];
     // A creation whose answer was lost: the topic is this one, for nobody else makes any. A broker that is behind may
-    // still name the one before.
-    if (topic_id_.is_zero() && found.error_code == ErrorCode::none && found.topic_id != last_topic_id_) topic_id_ = found.topic_id;
+    // still name one that was deleted, not only the last.
+    if (topic_id_.is_zero() && found.error_code == ErrorCode::none && std::ranges::find(past_topic_ids_, found.topic_id) == past_topic_ids_.end()) topic_id_ = found.topic_id;
     bool const is_it = found.error_code == ErrorCode::none && found.topic_id == topic_id_ && found.partitions.size() == 1;
     auto const leader = is_it ? found.partitions[0].leader_id : -1;
     if (leader < 1 || static_cast<size_t>(leader) > client_.size()) return next(Doing::finding, 100ms);
@@ -180,7 +182,7 @@ void TopicCycler::remove(size_t broker) {
     auto const error = reply == nullptr || reply->message.responses.size() != 1 ? ErrorCode::request_timed_out : reply->message.responses[0].error_code;
     bool const is_gone = error == ErrorCode::none || error == ErrorCode::unknown_topic_id;
     if (!is_gone) return next(Doing::deleting, 200ms);
-    last_topic_id_ = std::exchange(topic_id_, {});
+    past_topic_ids_.push_back(std::exchange(topic_id_, {}));
     next(Doing::creating, 300ms);
   });
 }

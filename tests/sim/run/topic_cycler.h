@@ -3,6 +3,7 @@
 #pragma once
 #include <map>
 #include <memory>
+#include <vector>
 
 #include "millrace/protocol/api/fetch.h"
 #include "sim/run/cluster_client.h"
@@ -42,7 +43,7 @@ class TopicCycler {
   Doing doing_ = Doing::creating;
   uint64_t made_ = 0;       // also the topic's number, which its records carry
   Uuid topic_id_;           // zero: not known
-  Uuid last_topic_id_;      // of the one that was deleted last
+  std::vector<Uuid> past_topic_ids_;  // deleted
   size_t leader_ = 0;
   uint64_t sent_ = 0;       // records of this topic
   std::map<int64_t, uint64_t> acknowledged_;  // offset -> sequence
