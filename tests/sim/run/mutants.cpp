@@ -23,7 +23,7 @@ constexpr Mutant kMutants[] = {
     {"acks_one_before_sync", "crash", 138},
     {"disk_failure_not_noted", "storage", 5},
     {"clean_mark_before_sync", "storage", 10},
-    {"commit_before_mark", "group", 66},
+    {"commit_before_mark", "group", 662},
     {"generation_not_checked", "group", 100},
     {"expired_in_join", "group", 2},
     {"raft.vote_before_durable", "quorum", 3},
@@ -58,7 +58,7 @@ constexpr Mutant kMutants[] = {
     {"metadata.unclean_keeps_elr", "cluster", 2},
     {"metadata.elr_not_cleared", "cluster", 4},
     {"metadata.leader_without_epoch", "cluster", 1},
-    {"metadata.stale_partition_epoch", "cluster", 1},
+    {"metadata.stale_partition_epoch", "cluster", 9},
     {"metadata.ineligible_in_isr", "cluster", 18},
 };
 
