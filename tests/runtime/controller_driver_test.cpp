@@ -152,18 +152,22 @@ TEST(ControllerDriver, AFreshNodeServesStopsAndComesBack) {
   }
 }
 
+// The second process begins with the log that the first one, which was killed, has left.
+void boot_again_after_five_topics(sim::World& world, sim::Machine& machine, Outcome& first, Outcome& second) {
+  boot(machine, first);
+  ASSERT_TRUE(world.run_while_not([&] { return first.created.size() == 5; }, 60s)) << first.failed;
+  machine.kill(sim::CrashKind::process);
+  world.run_for(1s);
+  boot(machine, second, 1 << 20, 0);
+}
+
 // A client's question that is answered from an image, as which id a name has, must not be answered from one that lacks
 // what an earlier leader had committed.
 TEST(ControllerDriver, IsActiveOnceEverybodyKnowsWhatItsLogHolds) {
   sim::World world({.seed = 5, .has_chaos = false});
   auto& machine = world.add_machine("a");
-  Outcome first;
-  boot(machine, first);
-  ASSERT_TRUE(world.run_while_not([&] { return first.created.size() == 5; }, 60s)) << first.failed;
-  machine.kill(sim::CrashKind::process);
-  world.run_for(1s);
-  Outcome second;
-  boot(machine, second, 1 << 20, 0);
+  Outcome first, second;
+  ASSERT_NO_FATAL_FAILURE(boot_again_after_five_topics(world, machine, first, second));
   auto const is_active = [&] {
     auto* node = static_cast<ControllerNode*>(machine.process());
     return node != nullptr && node->driver().is_active();
@@ -177,13 +181,8 @@ TEST(ControllerDriver, IsActiveOnceEverybodyKnowsWhatItsLogHolds) {
 TEST(ControllerDriver, ClientsOfANodeThatWasJustElectedWaitUntilItKnowsWhatItsLogHolds) {
   sim::World world({.seed = 6, .has_chaos = false});
   auto& machine = world.add_machine("a");
-  Outcome first;
-  boot(machine, first);
-  ASSERT_TRUE(world.run_while_not([&] { return first.created.size() == 5; }, 60s)) << first.failed;
-  machine.kill(sim::CrashKind::process);
-  world.run_for(1s);
-  Outcome second;
-  boot(machine, second, 1 << 20, 0);
+  Outcome first, second;
+  ASSERT_NO_FATAL_FAILURE(boot_again_after_five_topics(world, machine, first, second));
   auto const driver = [&] { return &static_cast<ControllerNode*>(machine.process())->driver(); };
   auto const leads = [&] {
     return machine.process() != nullptr && driver()->quorum() != nullptr && driver()->quorum()->role() == raft::Role::leader;
