@@ -142,13 +142,13 @@ void PartitionManager::add(TopicIdPartition const& id, std::string const& topic,
   }
   Opening opening{.driver = driver};
   auto const found = found_.find({topic, id.partition});
-  if (found != found_.end() && (!found->second.entry.topic_id || *found->second.entry.topic_id == id.topic_id)) {
+  if (found != found_.end() && found->second.entry.topic_id == id.topic_id) {
     opening.directory = found->second.directory;
     opening.existing = std::move(found->second.entry);
     found_.erase(found);
   } else {
     if (found != found_.end()) {
-      // Of another topic with the same name.
+      // Of another topic with the same name, or of nobody knows which: then none of its records was ever synced.
       auto const old = std::move(found->second);
       found_.erase(found);
       set_aside(old.entry, *old.directory);

@@ -413,6 +413,10 @@ Result<std::shared_ptr<PartitionLog>> LogDirectory::open_log_of_kind(PartitionDi
   auto body = std::make_unique<PartitionLog::Body>(*this, directory.name, directory.topic_partition,
                                                    directory.topic_id.value_or(TopicId{}), config, kind);
   if (is_offline()) return body->offline_error();
+  if (is_cache_suspect_ && directory.topic_id) {
+    auto written = env::replace_file(disk_, body->path(kPartitionMetadataFile), partition_metadata_text(*directory.topic_id));
+    if (!written) return body->failed(std::move(written).error(), "write again the metadata of");
+  }
   Body::Known known;
   {
     std::lock_guard lock(body_->mutex);

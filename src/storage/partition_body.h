@@ -169,6 +169,7 @@ class PartitionLog::Body {
   Status finish_swaps(std::vector<env::DirectoryEntry>& entries);
   Status recover_tail(Start const& start);
   Status write_again(Segment& segment, Position from);
+  Status sync_metadata_file();
   Status cut_tail(size_t index, Position position, Offset end, PreviousStop stop);
   Status load_epochs();
   Status rebuild_epochs();

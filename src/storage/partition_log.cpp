@@ -284,7 +284,8 @@ Result<Offset> PartitionLog::Body::sync() {
   auto& disk = directory.disk();
   if (was_evicted) MR_TRY(checked(disk.sync_file_system(directory.path()), "sync the file system for"));
   if (is_directory_unsynced.exchange(false)) {
-    auto synced = disk.sync_directory(path());
+    auto synced = sync_metadata_file();
+    if (synced) synced = disk.sync_directory(path());
     if (synced) synced = disk.sync_directory(directory.path());
     if (!synced) {
       is_directory_unsynced = true;
@@ -293,6 +294,13 @@ Result<Offset> PartitionLog::Body::sync() {
   }
   if (synced_end.load() < target.value) synced_end = target.value;
   return target;
+}
+
+// Where it does not tell the topic's id, the next start sets the whole directory aside.
+Status PartitionLog::Body::sync_metadata_file() {
+  auto file = directory.disk().open(path(kPartitionMetadataFile), env::OpenMode::read);
+  if (file) return (*file)->sync();
+  return file.error().kind == ErrorKind::not_found ? Status() : Status(std::move(file).error());
 }
 
 // Index entries, epochs and a producer snapshot are written before the file system is synced; the epochs take their

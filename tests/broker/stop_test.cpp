@@ -105,4 +105,26 @@ TEST_F(Stops, with_a_log_that_could_not_be_opened_leaves_no_mark) {
   }
 }
 
+// It may be what is left of an earlier topic of that name.
+TEST_F(Stops, a_directory_that_does_not_tell_its_topic_is_set_aside) {
+  for (std::string const text : {"version: 0\ntopic_", ""}) {
+    SCOPED_TRACE(text);
+    add_topic("orders" + std::to_string(text.size()), 1);
+    auto const name = "orders" + std::to_string(text.size());
+    start();
+    machine.kill(sim::CrashKind::process);
+    world.run_for(1s);
+    machine.disk().place(fmt::format("/data/{}-0/partition.metadata", name), text);
+    machine.disk().place(fmt::format("/data/{}-0/00000000000000000000.log", name), "records of nobody knows whom");
+    start();
+    EXPECT_EQ(partition(name, 0)->status(), runtime::PartitionStatus::leader);
+    EXPECT_EQ(machine.disk().content(fmt::format("/data/{}-0/00000000000000000000.log", name)), "");
+    auto const entries = machine.node()->disk().list("/data");
+    auto const is_kept = [&](auto const& entry) { return entry.name.starts_with(name + "-0.") && entry.name.ends_with("-stray"); };
+    EXPECT_EQ(std::ranges::count_if(*entries, is_kept), 1);
+    machine.kill(sim::CrashKind::process);
+    world.run_for(1s);
+  }
+}
+
 }  // namespace millrace::broker

@@ -171,6 +171,35 @@ TEST(Partitions, AnUncleanStartLeavesSetAndEligibleOnes) {
   EXPECT_EQ(story.partition("t"), "leader=2 epoch=1/3 isr=[2] elr=[] last=[]");
 }
 
+// Killed before it heard of its registration, a broker names the one before it.
+TEST(Partitions, AStartThatNeverBecameActiveCostsNoEligibility) {
+  auto const partition_of = [](auto const& between) {
+    Story story;
+    story.start_brokers(3);
+    story.create_on("t", {1, 2, 3}, {{"min.insync.replicas", "3"}});
+    story.fence(3);
+    auto const before = story.broker_epoch(3);
+    EXPECT_TRUE(story.register_broker(3, 30, before).error.ok());
+    between(story);
+    EXPECT_TRUE(story.register_broker(3, 31, before).error.ok());
+    return story.partition("t");
+  };
+  EXPECT_EQ(partition_of([](Story&) {}), "leader=1 epoch=0/1 isr=[1,2] elr=[3] last=[]");
+  EXPECT_EQ(partition_of([](Story& story) { story.register_broker(3, 40, story.broker_epoch(3)); }),
+            "leader=1 epoch=0/1 isr=[1,2] elr=[3] last=[]");
+  // Since then it may have had more.
+  EXPECT_EQ(partition_of([](Story& story) {
+              story.beat(3);
+              story.fence(3);
+            }),
+            "leader=1 epoch=0/2 isr=[1,2] elr=[] last=[]");
+  // Nor does a start with a disk that was lost come back by naming an older one.
+  EXPECT_EQ(partition_of([](Story& story) { story.register_broker(3, 40, -1); }), "leader=1 epoch=0/2 isr=[1,2] elr=[] last=[]");
+  // Whoever leads next does not know what was asked of the one before.
+  EXPECT_EQ(partition_of([](Story& story) { story.controller().reset_sessions(story.image(), Mono{}); }),
+            "leader=1 epoch=0/2 isr=[1,2] elr=[] last=[]");
+}
+
 TEST(Partitions, WithoutAnySafeReplicaTheLastLeaderOrAnUncleanOneLeads) {
   Story story;
   story.start_brokers(3);

@@ -112,6 +112,25 @@ TEST(Crash, a_lost_machine_stays_lost_until_recovery_is_done) {
   EXPECT_EQ(machine.directory->previous_stop(), PreviousStop::process_killed);
 }
 
+// Without the topic's id the next start could not tell whose records these are.
+TEST(Crash, what_is_synced_has_its_topic_id_on_the_disk) {
+  for (uint64_t seed = 1; seed <= 20; ++seed) {
+    Machine machine(seed);
+    MR_ASSERT_OK(machine.start());
+    auto log = *machine.create();
+    auto const built = build(*log, 2);
+    MR_ASSERT_OK(log->sync());
+    log.reset();
+    machine.lose_power();
+    MR_ASSERT_OK(machine.start());
+    auto const found = machine.directory->partitions();
+    MR_ASSERT_OK(found);
+    ASSERT_EQ(found->size(), 1U);
+    ASSERT_EQ(found->front().topic_id, kTopicId) << seed;
+    ASSERT_EQ(read_all(**machine.open(), Offset(0)), built.whole);
+  }
+}
+
 // After a cut nothing is known of the index files, and the entry of a batch at the recovery point may be on the disk though
 // the batch is not.
 TEST(Crash, ST_04_an_index_entry_of_the_batch_at_the_recovery_point_vouches_for_nothing) {

@@ -14,7 +14,6 @@ constexpr uint64_t kRecordsMin = 2000;
 constexpr uint64_t kRequestsMin = 500;
 
 constexpr std::string_view kTopic = "orders";
-constexpr std::string_view kLooseTopic = "loose";
 constexpr int32_t kLoosePartitions = 2;
 
 class DataClients final : public Process {

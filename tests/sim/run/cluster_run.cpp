@@ -55,9 +55,12 @@ bool ClusterRun::may_lose_power(size_t index) {
 // the first is in sync again, Kafka too has nobody who is eligible, and elects the last leader with what it has. Where
 // min.insync.replicas changes, not even one may: when all were killed, two come back and leave the in-sync set to the
 // third, and the change makes them no longer eligible, what the third has not on its disk is lost for good.
+// Nor may the only one left that is eligible for a partition: who was killed before it heard how it had been registered may
+// come back as one that has lost records, though it has not.
 bool ClusterRun::may_lose_disk(size_t index) {
   if (plan_.changes_min_in_sync()) return false;
   if (!lossy_.empty() && !lossy_.contains(index)) return false;
+  if (auto const* image = newest_image(); image != nullptr && is_sole_copy(*image, index)) return false;
   lossy_[index] = cluster_.machine(index).lives();
   return true;
 }
@@ -74,6 +77,17 @@ metadata::Image const* ClusterRun::newest_image() {
     if (image != nullptr && (out == nullptr || image->offset > out->offset)) out = image;
   }
   return out;
+}
+
+bool ClusterRun::is_sole_copy(metadata::Image const& image, size_t index) {
+  BrokerId const id(static_cast<int32_t>(index + 1));
+  return !image.topics.for_each([&](auto const& name, auto const& topic) {
+    return name == kLooseTopic || topic->partitions.for_each([&](auto, auto const& partition) {
+      if (partition->replicas.size() < 2) return true;
+      auto const is_other = [&](BrokerId each) { return each != id; };
+      return !partition->has_replica(id) || std::ranges::any_of(partition->isr, is_other) || std::ranges::any_of(partition->elr, is_other);
+    });
+  });
 }
 
 bool ClusterRun::is_in_sync_everywhere(metadata::Image const& image, size_t index) {

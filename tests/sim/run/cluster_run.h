@@ -21,6 +21,9 @@
 
 namespace millrace::sim {
 
+// With unclean elections: of it only order, uniqueness and equal replicas are required.
+inline constexpr std::string_view kLooseTopic = "loose";
+
 class ClusterRun {
  public:
   ClusterRun(ScenarioInput const& input, std::string name, ClusterPlan plan);
@@ -72,6 +75,7 @@ class ClusterRun {
   bool may_lose_power(size_t index);
   bool may_lose_disk(size_t index);
   metadata::Image const* newest_image();
+  static bool is_sole_copy(metadata::Image const& image, size_t index);
   static bool is_in_sync_everywhere(metadata::Image const& image, size_t index);
   void on_ended(size_t index, bool has_lost);
   void forgive_lossy();
