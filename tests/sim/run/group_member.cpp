@@ -169,7 +169,7 @@ void GroupMember::join() {
   protocols[0].metadata = as_bytes(metadata);
   request.protocols = protocols;
   doing_ = Doing::joining;
-  is_asking_ = true;
+  begin_asking(Patience::answer_limit);
   asked_ = world().now();
   call<protocol::JoinGroupResponse>(
       request, draw_version(ApiKey::join_group, 5, 9),
@@ -214,7 +214,7 @@ void GroupMember::sync() {
     }
   }
   request.assignments = assignments;
-  is_asking_ = true;
+  begin_asking(Patience::session);
   asked_ = world().now();
   call<protocol::SyncGroupResponse>(
       request, draw_version(ApiKey::sync_group, 3, 5),
@@ -255,13 +255,24 @@ void GroupMember::failed(ErrorCode error) {
   if (error == ErrorCode::unknown_member_id || error == ErrorCode::fenced_instance_id) member_id_.clear();
 }
 
+// The heartbeats of a stock client go on while others of its requests wait, but for a Join. Once none was answered for
+// a session it takes the coordinator for gone: a machine that lost power never says so.
+void GroupMember::begin_asking(Patience patience) {
+  is_asking_ = true;
+  auto const number = ++asked_count_;
+  if (patience == Patience::answer_limit || !shared_.misses_coordinator) return;
+  after(from_ms(kSessionMs), [this, number] {
+    if (is_asking_ && number == asked_count_) drop_connection();
+  });
+}
+
 void GroupMember::heartbeat() {
   protocol::HeartbeatRequest request;
   request.group_id = group_.id();
   request.generation_id = generation_;
   request.member_id = member_id_;
   if (instance_id_) request.group_instance_id = Str(*instance_id_);
-  is_asking_ = true;
+  begin_asking(Patience::session);
   call<protocol::HeartbeatResponse>(
       request, draw_version(ApiKey::heartbeat, 3, 4),
       [this, incarnation = incarnation_](client::Reply<protocol::HeartbeatResponse>* reply) {
@@ -288,7 +299,7 @@ void GroupMember::commit(std::string const& member_id, int32_t generation, int32
   topics[0].name = kTopic;
   topics[0].partitions = partitions;
   request.topics = topics;
-  is_asking_ = true;
+  begin_asking(Patience::session);
   call<protocol::OffsetCommitResponse>(
       request, draw_version(ApiKey::offset_commit, 7, 9),
       [this, commit, is_ghost, incarnation = incarnation_](client::Reply<protocol::OffsetCommitResponse>* reply) {
@@ -314,7 +325,7 @@ void GroupMember::fetch() {
   topics[0].name = kTopic;
   topics[0].partition_indexes = indexes;
   request.topics = topics;
-  is_asking_ = true;
+  begin_asking(Patience::session);
   call<protocol::OffsetFetchResponse>(
       request, draw_version(ApiKey::offset_fetch, 2, 7),
       [this, floor = group_.floor(), incarnation = incarnation_](client::Reply<protocol::OffsetFetchResponse>* reply) {
@@ -345,7 +356,7 @@ void GroupMember::leave() {
   member_id_.clear();
   owned_.clear();
   doing_ = Doing::nothing;
-  is_asking_ = true;
+  begin_asking(Patience::session);
   call<protocol::LeaveGroupResponse>(
       request, draw_version(ApiKey::leave_group, 3, 5),
       [this, incarnation = incarnation_](client::Reply<protocol::LeaveGroupResponse>* reply) {

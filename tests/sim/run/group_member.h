@@ -59,6 +59,7 @@ class GroupLedger {
 struct GroupRun {
   bool is_rough = true;   // members pause, die, leave and change
   bool is_still = false;  // nobody commits or joins any more
+  bool misses_coordinator = false;  // members give up a connection on which nothing is heard for a session
   bool is_disturbed = false;  // all the time
   Duration disturbed{};   // last time that anything but a member got in the way
   std::vector<GroupLedger*> groups;
@@ -68,7 +69,7 @@ class GroupMember final : public Actor {
  public:
   static constexpr int32_t kSessionMs = 6'000;
   static constexpr int32_t kRebalanceMs = 15'000;
-  static constexpr Duration kAnswerLimit = 30s;  // a Join may take as long as the rebalance
+  static constexpr Duration kAnswerLimit = 30s;  // request.timeout.ms, more than a rebalance takes
 
   GroupMember(NodeEnv& env, size_t reactor, Run& run, GroupRun& shared, GroupLedger& group, std::string name,
               std::optional<std::string> instance_id);
@@ -81,6 +82,7 @@ class GroupMember final : public Actor {
 
  private:
   enum class Doing : uint8_t { nothing, joining, syncing, working };
+  enum class Patience : uint8_t { session, answer_limit };
   // A process that was taken for dead and is not.
   struct Ghost {
     std::string member_id;
@@ -99,6 +101,7 @@ class GroupMember final : public Actor {
   void fetch();
   void leave();
   void forget();
+  void begin_asking(Patience patience);
   void failed(ErrorCode error);
   // Where there are several brokers, another one may coordinate the group by now.
   void look_for_coordinator_after(ErrorCode error);
@@ -111,6 +114,7 @@ class GroupMember final : public Actor {
   int incarnation_ = 0;
   Doing doing_ = Doing::nothing;
   bool is_asking_ = false;
+  uint64_t asked_count_ = 0;
   Duration asked_{};
   int32_t generation_ = -1;
   bool leads_ = false;

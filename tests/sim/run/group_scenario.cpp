@@ -94,6 +94,7 @@ class GroupScenario {
   void start_clients();
   bool wait_for(std::string_view what, std::function<bool()> const& condition);
   bool is_settled() const;
+  std::vector<size_t> commits_by_group() const;
   void settle_for_good();
   std::string at_rest();
   void describe_members();
@@ -158,6 +159,7 @@ GroupScenario::GroupScenario(ScenarioInput const& input)
   }
   run_.has_metadata = false;
   run_.broker_port = kPort;
+  shared_.misses_coordinator = true;
   for (uint32_t g = 0; g < plan_.groups; ++g) {
     ledgers_.push_back(
         std::make_unique<GroupLedger>(run_, fmt::format("group-{}", g), static_cast<int32_t>(plan_.partitions)));
@@ -334,6 +336,12 @@ bool GroupScenario::is_settled() const {
   return true;
 }
 
+std::vector<size_t> GroupScenario::commits_by_group() const {
+  std::vector<size_t> out;
+  for (auto const& ledger : ledgers_) out.push_back(ledger->commits_ok());
+  return out;
+}
+
 std::string GroupScenario::ask() {
   GroupAsker* asker = nullptr;
   client_machine_.node()->sim_reactor(0).post([&] {
@@ -348,24 +356,31 @@ std::string GroupScenario::ask() {
 void GroupScenario::settle_for_good() {
   constexpr Duration kLook = 100ms;
   constexpr Duration kCalm = from_ms(GroupMember::kSessionMs) + 4s;
+  // Who was not heard for a session is back after some more seconds, and commits with every second thing that it does.
+  constexpr Duration kWorkBound = kCalm + 10s;
   auto const begin = world_.now();
   auto unsettled = begin;
-  auto commits = ledgers_[0]->commits_ok();
-  while (world_.now() < unsettled + kCalm) {
+  auto commits = commits_by_group();
+  auto const all_work = [&] {
+    auto const now = commits_by_group();
+    return std::ranges::equal(commits, now, std::ranges::less());
+  };
+  while (world_.now() < unsettled + kCalm || !all_work()) {
     world_.run_for(kLook);
     if (run_.failure) return;
-    if (broker() != nullptr && broker()->is_serving() && is_settled()) continue;
+    if (broker() != nullptr && broker()->is_serving() && is_settled()) {
+      if (world_.now() <= unsettled + kWorkBound) continue;
+      run_.fail("a settled group does not work");
+      return describe_members();
+    }
     unsettled = world_.now();
-    commits = ledgers_[0]->commits_ok();
+    commits = commits_by_group();
     if (unsettled <= begin + kSettleBound) continue;
     run_.fail(fmt::format("groups are not settled {} s after healing; the broker:{}", kSettleBound / 1s,
                           broker() == nullptr ? " is down" : broker()->describe()));
     return describe_members();
   }
   settled_after_ = std::max(settled_after_, unsettled - begin);
-  if (ledgers_[0]->commits_ok() > commits) return;
-  run_.fail("a settled group does not work");
-  describe_members();
 }
 
 // What the coordinator says while nobody commits or joins.
