@@ -62,10 +62,7 @@ bool Machine::can_grant(ReplicaKey const& candidate, bool is_up_to_date, bool is
     case Role::prospective: break;
   }
   if (is_pre_vote) return is_up_to_date;
-  if (election_.voted && !MR_MUTANT(*hooks_, "raft.vote_twice")) {
-    auto const& voted = *election_.voted;
-    return voted.id == candidate.id && (voted.directory.is_zero() || voted.directory == candidate.directory);
-  }
+  if (election_.voted && !MR_MUTANT(*hooks_, "raft.vote_twice")) return election_.has_voted_for(candidate);
   return election_.leader == kNoBroker && is_up_to_date;
 }
 

@@ -88,7 +88,7 @@ void Machine::on(event::Started const&, Mono now, Effects& out) {
     become_resigned(now, out);
   } else if (election_.leader != kNoBroker && election_.leader != config_.self.id) {
     become_follower(election_.epoch, election_.leader, now, out);
-  } else if (election_.voted == config_.self && !is_observer()) {
+  } else if (election_.has_voted_for(config_.self) && !is_observer()) {
     // Leadership is durable before its first word, so nobody has heard of any: the election can go on.
     role_ = Role::candidate;
     for (auto const& voter : voters().voters) ballots_.push_back({voter.key.id, {}});
@@ -450,7 +450,7 @@ void Machine::check_invariants() const {
       MR_ASSERT(progress_.size() == voters().voters.size());
       break;
     case Role::candidate:
-      MR_ASSERT(election_.voted == config_.self);
+      MR_ASSERT(election_.has_voted_for(config_.self));
       MR_ASSERT(election_.leader == kNoBroker);
       MR_ASSERT(!ballots_.empty());
       break;

@@ -15,4 +15,8 @@ bool VoterSet::contains(ReplicaKey const& key) const {
   return voter->key.directory.is_zero() || key.directory.is_zero() || voter->key.directory == key.directory;
 }
 
+bool ElectionState::has_voted_for(ReplicaKey const& candidate) const {
+  return voted && voted->id == candidate.id && (voted->directory.is_zero() || voted->directory == candidate.directory);
+}
+
 }  // namespace millrace::raft

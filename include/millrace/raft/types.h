@@ -45,6 +45,8 @@ struct ElectionState {
   LeaderEpoch epoch{0};
   BrokerId leader = kNoBroker;
   std::optional<ReplicaKey> voted;  // in this epoch
+  // As in Kafka the id decides where the directory is not known: version 0 of the file does not tell it.
+  bool has_voted_for(ReplicaKey const& candidate) const;
   friend bool operator==(ElectionState const&, ElectionState const&) = default;
 };
 

@@ -1,4 +1,5 @@
-# A leader that comes back does not lead the same epoch again: it ends it. A candidate goes on; a voter keeps its vote.
+# A leader that comes back does not lead the same epoch again: it ends it. A candidate goes on, also where quorum-state does
+# not tell the directory that was voted for; a voter keeps its vote.
 config epoch=3 leader=1 log=3:0 end=4
 > start
 timer election in 1601 ms
@@ -37,6 +38,12 @@ timer begin-epoch in 1000 ms
 to 2: begin epoch 3 of 1 (once written)
 to 3: begin epoch 3 of 1 (once written)
 = leader epoch 3 leader 1 voted -1 unwritten 1 log 0 2:0 3:4 end 5 durable 4 mark 0 op>5 t1 t2 peer2* peer3* start 4 unmarked 2=-1? 3=-1?
+config dir=7 epoch=3 voted=1 log=2:0 end=4
+> start
+timer election in 1601 ms
+to 2: vote for 1/7 epoch 3 last 4@2
+to 3: vote for 1/7 epoch 3 last 4@2
+= candidate epoch 3 leader -1 voted 1 log 0 2:0 end 4 mark 0 t0 peer2* peer3* +1
 config epoch=3 voted=2 log=2:0 end=4
 > start
 timer election in 1601 ms
