@@ -53,7 +53,7 @@ constexpr Mutant kMutants[] = {
     {"no_min_isr_after_append", "cluster", 1},
     {"duplicate_answered_before_mark", "cluster", 1},
     {"consumer_reads_to_end", "cluster", 1},
-    {"metadata.stale_broker_epoch", "cluster", 34},
+    {"metadata.stale_broker_epoch", "cluster", 11},
     {"metadata.unclean_start_stays_eligible", "cluster", 1},
     {"metadata.unclean_keeps_elr", "cluster", 2},
     {"metadata.elr_not_cleared", "cluster", 6},
