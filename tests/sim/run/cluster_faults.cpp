@@ -145,7 +145,8 @@ void ClusterFaults::strike(FaultKind kind) {
     case FaultKind::strike_thin_set:
     case FaultKind::strike_joining:
     case FaultKind::late_segments:
-    case FaultKind::late_fetch: return;
+    case FaultKind::late_fetch:
+    case FaultKind::late_cut: return;
     case FaultKind::strike_after_return:
       machine.kill(CrashKind::process);
       return strike_when_back(victim, other, kReturnPatience);

@@ -8,9 +8,12 @@ namespace millrace::sim {
 
 std::string_view name_of(FaultKind kind) {
   static constexpr std::string_view kNames[kFaultKinds] = {
-      "process_crash", "power_loss", "crash_at_disk_call", "orderly_stop", "isolate",   "cut_pair",     "cut_one_way",  "deaf_or_mute",
-      "cut_halves",    "reset",      "pause",              "clock_jump",   "slow_disk", "stalled_sync", "failing_disk", "full_disk",
-      "strike_new_leader", "strike_after_return", "wipe", "lagging_successor", "strike_usurper", "strike_thin_set", "strike_joining", "late_segments", "late_fetch"};
+      "process_crash",  "power_loss",        "crash_at_disk_call",  "orderly_stop",  "isolate",
+      "cut_pair",       "cut_one_way",       "deaf_or_mute",        "cut_halves",    "reset",
+      "pause",          "clock_jump",        "slow_disk",           "stalled_sync",  "failing_disk",
+      "full_disk",      "strike_new_leader", "strike_after_return", "wipe",          "lagging_successor",
+      "strike_usurper", "strike_thin_set",   "strike_joining",      "late_segments", "late_fetch",
+      "late_cut"};
   return kNames[static_cast<size_t>(kind)];
 }
 
@@ -83,7 +86,7 @@ void draw_load(Random random, ClusterPlan& plan) {
 }  // namespace
 
 void draw_strikes(Random random, ClusterPlan& plan) {
-  for (size_t i = kDrawnFaultKinds; i < kFaultKinds; ++i) plan.has_fault[i] = random.chance(0.3);
+  for (size_t i = kDrawnFaultKinds; i < kStrikesEnd; ++i) plan.has_fault[i] = random.chance(0.3);
   plan.has_late_requests = random.chance(0.4);
   if (random.chance(0.2)) {
     // Little else: what takes several steps comes to its end.
@@ -133,6 +136,22 @@ ClusterPlan draw_cluster_plan(Random random, size_t node_count) {
   draw_roles(random.fork("roles"), node_count, plan.nodes);
   draw_load(random.fork("load"), plan);
   draw_strikes(random.fork("strikes"), plan);
+  return plan;
+}
+
+ClusterPlan draw_late_cut_plan(Random random) {
+  ClusterPlan plan;
+  // The controllers hear everybody, whoever is cut from whom.
+  plan.nodes.assign(3, {.is_broker = false, .is_controller = true});
+  plan.nodes.resize(6, {.is_broker = true, .is_controller = false});
+  draw_load(random.fork("load"), plan);
+  // Who is cut off stays in sync, and leads or may be elected.
+  plan.replica_lag_max = std::chrono::seconds(10);
+  plan.broker_session = std::chrono::seconds(9);
+  plan.replica_fetch_bytes_max = 1 << 20;  // what a follower lacks comes at once
+  plan.has_operator = true;
+  plan.has_cycler = plan.has_loose_topic = false;
+  plan.has_fault[static_cast<size_t>(FaultKind::late_cut)] = true;
   return plan;
 }
 

@@ -32,20 +32,23 @@ enum class FaultKind : uint8_t {
   stalled_sync,  // syncs take seconds
   failing_disk,
   full_disk,
-  strike_new_leader,   // of the quorum or of a partition, at once or a moment after its election
-  strike_after_return, // a node is started again, and the moment it serves another one is struck
-  wipe,                // the disk with the partitions is replaced by an empty one
+  strike_new_leader,    // of the quorum or of a partition, at once or a moment after its election
+  strike_after_return,  // a node is started again, and the moment it serves another one is struck
+  wipe,                 // the disk with the partitions is replaced by an empty one
   // These come at their moment (partition_strikes.h).
-  lagging_successor,   // who leads a partition next is cut from its leader, which is then struck
-  strike_usurper,      // who was made leader while the one before lives is cut off
-  strike_thin_set,     // of those in sync one loses power when there are no more than must be
-  strike_joining,      // who has caught up is struck before it is in sync
-  late_segments,       // now and then a connection is held up for long, and others go on
-  late_fetch,          // a follower's last Fetch is heard when it has come back without what it told
+  lagging_successor,  // who leads a partition next is cut from its leader, which is then struck
+  strike_usurper,     // who was made leader while the one before lives is cut off
+  strike_thin_set,    // of those in sync one loses power when there are no more than must be
+  strike_joining,     // who has caught up is struck before it is in sync
+  late_segments,      // now and then a connection is held up for long, and others go on
+  late_fetch,         // a follower's last Fetch is heard when it has come back without what it told
+  late_cut,           // who is told to cut its log hears it when it follows the next leader, who has what was to be cut
 };
-inline constexpr size_t kFaultKinds = 25;
+inline constexpr size_t kFaultKinds = 26;
 // Drawn one after the other; the rest comes by itself.
 inline constexpr size_t kDrawnFaultKinds = 19;
+// What comes at its moment in any cluster with brokers; the last one has a scenario of its own.
+inline constexpr size_t kStrikesEnd = 25;
 std::string_view name_of(FaultKind kind);
 
 struct ClusterPlan {
@@ -102,5 +105,6 @@ void draw_strikes(Random random, ClusterPlan& plan);
 // `node_count` 0: drawn.
 ClusterPlan draw_quorum_plan(Random random, size_t node_count);   // controllers alone
 ClusterPlan draw_cluster_plan(Random random, size_t node_count);  // with brokers
+ClusterPlan draw_late_cut_plan(Random random);  // brokers apart from the controllers, and nothing but late cuts
 
 }  // namespace millrace::sim

@@ -371,4 +371,8 @@ ScenarioResult run_cluster(ScenarioInput const& input) {
   return ClusterRun(input, "cluster", draw_cluster_plan(Random(input.seed).fork("cluster plan"), input.node_count)).go();
 }
 
+ScenarioResult run_late_cut(ScenarioInput const& input) {
+  return ClusterRun(input, "late_cut", draw_late_cut_plan(Random(input.seed).fork("late cut plan"))).go();
+}
+
 }  // namespace millrace::sim

@@ -14,6 +14,9 @@ constexpr Duration kLateFetchPauseMax = 1200ms;
 constexpr Duration kStallMax = 2s;
 constexpr Duration kThinPause = 2s;
 constexpr Duration kJoiningPause = 1500ms;
+constexpr Duration kLateCutPauseMax = 1s;
+constexpr Duration kLateCutMax = 1500ms;
+constexpr Duration kLateCutLook = 200us;
 
 }  // namespace
 
@@ -43,6 +46,7 @@ void PartitionStrikes::start() {
   if (has(FaultKind::lagging_successor)) next_lagging();
   if (has(FaultKind::strike_usurper)) next_usurper();
   if (has(FaultKind::late_fetch)) next_late_fetch();
+  if (has(FaultKind::late_cut)) next_late_cut();
 }
 
 void PartitionStrikes::cut_for(size_t from, size_t to, Duration span) {
@@ -77,14 +81,15 @@ void PartitionStrikes::power_cycle(size_t node, CrashKind how) {
   after(draw(1ms, 50ms), [this, node] { cluster_.start(node); });
 }
 
-std::vector<metadata::PartitionImagePtr> PartitionStrikes::find(std::function<bool(Partition const&)> const& condition) const {
-  std::vector<metadata::PartitionImagePtr> out;
+std::vector<PartitionStrikes::Found> PartitionStrikes::find(
+    std::function<bool(Partition const&)> const& condition) const {
+  std::vector<Found> out;
   if (image_ == nullptr) return out;
-  image_->topics_by_id.for_each([&](auto const&, metadata::TopicImagePtr const& topic) {
+  image_->topics_by_id.for_each([&](TopicId const& topic_id, metadata::TopicImagePtr const& topic) {
     // The many partitions of groups get enough of what is meant for the others.
     if (topic->name.starts_with("__")) return;
-    topic->partitions.for_each([&](int32_t, metadata::PartitionImagePtr const& partition) {
-      if (partition->leader != kNoBroker && condition(*partition)) out.push_back(partition);
+    topic->partitions.for_each([&](int32_t index, metadata::PartitionImagePtr const& partition) {
+      if (partition->leader != kNoBroker && condition(*partition)) out.push_back({{topic_id, index}, partition});
     });
   });
   return out;
@@ -95,7 +100,7 @@ std::vector<metadata::PartitionImagePtr> PartitionStrikes::find(std::function<bo
 void PartitionStrikes::next_lagging() {
   after(draw(100ms, kLaggingPauseMax), [this] {
     auto const choices = find([](Partition const& partition) { return partition.isr.size() > 1; });
-    if (!choices.empty()) strike_lagging(*choices[random_.below(choices.size())]);
+    if (!choices.empty()) strike_lagging(*choices[random_.below(choices.size())].partition);
     next_lagging();
   });
 }
@@ -125,7 +130,7 @@ void PartitionStrikes::next_usurper() {
       return partition.leader != partition.replicas.front() && partition.is_in_isr(partition.replicas.front());
     });
     if (!choices.empty()) {
-      auto const& partition = *choices[random_.below(choices.size())];
+      auto const& partition = *choices[random_.below(choices.size())].partition;
       part_for(node_of(partition.leader), node_of(partition.replicas.front()), draw(300ms, 1500ms));
       after(draw(30ms, 300ms), [this] { means_.elect_preferred(); });
     } else if (random_.chance(0.5)) {
@@ -152,6 +157,7 @@ void PartitionStrikes::on_deposed_alive(Partition const& partition, size_t old_l
 // Somebody is about to be told to cut its log. The thread that is to hear it is put aside; the leader goes meanwhile, and
 // the one before, who has what was to be cut, leads again.
 void PartitionStrikes::on_diverging_fetch(size_t leader) {
+  if (late_cut_ && late_cut_->usurper == leader && !late_cut_->stalled) return stop_usurper();
   if (!usurped_ || usurped_->usurper != leader || usurped_->stalled) return;
   auto* env = cluster_.machine(usurped_->bystander).node();
   if (env == nullptr || env->is_dead()) return usurped_.reset();
@@ -192,7 +198,7 @@ void PartitionStrikes::next_late_fetch() {
     auto const choices = find([&](Partition const& partition) {
       return controller && partition.isr.size() > 1 && !partition.has_replica(BrokerId(static_cast<int32_t>(*controller + 1)));
     });
-    if (!choices.empty()) strike_late_fetch(*choices[random_.below(choices.size())]);
+    if (!choices.empty()) strike_late_fetch(*choices[random_.below(choices.size())].partition);
     next_late_fetch();
   });
 }
@@ -214,6 +220,77 @@ void PartitionStrikes::strike_late_fetch(Partition const& partition) {
   after(draw(50ms, 300ms), [this, node] {
     if (means_.may_lose_power(node)) power_cycle(node, CrashKind::power_loss);
   });
+}
+
+// ---- a follower hears late that it is to cut its log
+
+void PartitionStrikes::next_late_cut() {
+  after(draw(200ms, kLateCutPauseMax), [this] {
+    next_late_cut();
+    if (late_cut_) return;
+    auto const choices = find([](Partition const& partition) {
+      return partition.replicas.size() == 3 && partition.leader == partition.replicas[1] && partition.isr.size() == 3;
+    });
+    if (!choices.empty()) return strike_late_cut(choices[random_.below(choices.size())]);
+    auto const away = find([](Partition const& partition) { return partition.isr.size() == 3; });
+    // Then somebody else will lead what it has led.
+    if (!away.empty()) cluster_.machine(node_of(away[random_.below(away.size())].partition->leader)).stop();
+  });
+}
+
+// Whom the controller prefers falls behind, is elected, tells the third that it has too much, and goes. Who led before
+// has all of it, and leads again.
+void PartitionStrikes::strike_late_cut(Found const& found) {
+  auto const& replicas = found.partition->replicas;
+  late_cut_ = {found.id, node_of(replicas[1]), node_of(replicas[0]), node_of(replicas[2]), {}, {}};
+  part_for(late_cut_->holder, late_cut_->usurper, kLateCutMax);
+  after(draw(30ms, 300ms), [this] { elect_usurper(); });
+  after(kLateCutMax, [this] { late_cut_.reset(); });
+}
+
+// Again and again: whoever is asked may not be there.
+void PartitionStrikes::elect_usurper() {
+  if (!late_cut_ || late_cut_->stalled) return;
+  means_.elect_preferred();
+  after(draw(50ms, 150ms), [this] { elect_usurper(); });
+}
+
+// It has sent its answer. The thread that is to hear it is put aside.
+void PartitionStrikes::stop_usurper() {
+  auto const* topic = image_->find_topic(late_cut_->id.topic_id);
+  auto const* partition = topic == nullptr ? nullptr : topic->find_partition(late_cut_->id.partition);
+  if (partition == nullptr || partition->leader == kNoBroker || node_of(partition->leader) != late_cut_->usurper)
+    return;
+  auto* env = cluster_.machine(late_cut_->bystander).node();
+  if (env == nullptr || env->is_dead()) return;
+  note(FaultKind::late_cut, late_cut_->bystander);
+  late_cut_->told_in = partition->leader_epoch;
+  late_cut_->stalled = random_.below(env->reactor_count());
+  env->sim_reactor(*late_cut_->stalled).stall(kLateCutMax);
+  after(draw(1ms, 10ms), [this] {
+    if (late_cut_) cluster_.machine(late_cut_->usurper).stop();
+  });
+  watch_late_cut();
+}
+
+// The thread goes on once the next leader counts on what was to be cut.
+void PartitionStrikes::watch_late_cut() {
+  if (!late_cut_ || !late_cut_->stalled) return;
+  if (!has_next_leader_counted(late_cut_->id, late_cut_->told_in, late_cut_->holder, late_cut_->bystander)) {
+    return after(kLateCutLook, [this] { watch_late_cut(); });
+  }
+  auto* env = cluster_.machine(late_cut_->bystander).node();
+  if (env != nullptr && !env->is_dead()) env->sim_reactor(*late_cut_->stalled).resume();
+}
+
+bool PartitionStrikes::has_next_leader_counted(TopicIdPartition id, LeaderEpoch after, size_t leader, size_t follower) {
+  if (!cluster_.is_serving(leader) || !cluster_.is_serving(follower)) return false;
+  auto const leads = cluster_.node(leader)->node().partition(id);
+  auto const follows = cluster_.node(follower)->node().partition(id);
+  if (leads == nullptr || follows == nullptr || leads->status() != runtime::PartitionStatus::leader) return false;
+  auto const marks = leads->marks();
+  return marks.epoch > after && marks.high_watermark.offset == marks.end.offset &&
+         follows->marks().epoch == marks.epoch;
 }
 
 // ---- somebody is about to join

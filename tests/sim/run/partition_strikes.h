@@ -40,7 +40,11 @@ class PartitionStrikes {
   void strike_suddenly(size_t node);
   // It ends and is back at once.
   void power_cycle(size_t node, CrashKind how);
-  std::vector<metadata::PartitionImagePtr> find(std::function<bool(Partition const&)> const& condition) const;
+  struct Found {
+    TopicIdPartition id;
+    metadata::PartitionImagePtr partition;
+  };
+  std::vector<Found> find(std::function<bool(Partition const&)> const& condition) const;
 
   void next_lagging();
   void strike_lagging(Partition const& partition);
@@ -51,6 +55,12 @@ class PartitionStrikes {
   void on_thin_set(Partition const& partition);
   void next_late_fetch();
   void strike_late_fetch(Partition const& partition);
+  void next_late_cut();
+  void strike_late_cut(Found const& found);
+  void elect_usurper();
+  void stop_usurper();
+  void watch_late_cut();
+  bool has_next_leader_counted(TopicIdPartition id, LeaderEpoch after, size_t leader, size_t follower);
   void on_partition(Partition const& before, Partition const& now);
 
   World& world_;
@@ -65,6 +75,15 @@ class PartitionStrikes {
     std::optional<size_t> stalled;   // one of its reactors
   };
   std::optional<Usurped> usurped_;
+  struct LateCut {
+    TopicIdPartition id;
+    size_t holder{};                // led before, and leads again
+    size_t usurper{};               // leads in between, with less
+    size_t bystander{};             // follows both, and is to cut what the usurper has not
+    std::optional<size_t> stalled;  // the bystander's reactor that is to hear it
+    LeaderEpoch told_in{-1};        // the usurper's
+  };
+  std::optional<LateCut> late_cut_;
   Duration no_thin_before_{}, no_joining_before_{};
 };
 

@@ -37,8 +37,8 @@ void write_line(char kind, std::string_view text) {
   ::setitimer(ITIMER_PROF, &cpu_limit, nullptr);
   ::alarm(kSecondsPerSeedMax);
   auto const all = scenarios();
-  // The last one runs when it is asked for.
-  auto const* scenario = order.scenario.empty() ? &all[seed % (all.size() - 1)] : find_scenario(order.scenario);
+  auto const* scenario =
+      order.scenario.empty() ? &all[seed % (all.size() - kScenariosAskedFor)] : find_scenario(order.scenario);
   ScenarioInput input;
   input.seed = seed;
   input.mutant = order.mutant;
