@@ -60,6 +60,9 @@ void PartitionMachine::on(IsrAnswered const& event, Mono now, Effects& out) {
   if (event.verdict == IsrVerdict::outdated) return;
   if (event.verdict == IsrVerdict::accepted) {
     if (event.partition_epoch < partition_epoch_) return;
+    // Who leaves may be eligible by a min.insync.replicas that is not known here yet, and would lack what the old number
+    // commits. The metadata log tells of both, in order.
+    if (is_shrinking_ && event.partition_epoch > partition_epoch_) return;
     partition_epoch_ = event.partition_epoch;
     for (auto& follower : followers_) follower.is_in_sync = contains(event.in_sync_replicas, follower.id);
   } else {
@@ -126,6 +129,7 @@ void PartitionMachine::maybe_expand(Follower& follower, Mono now, Effects& out) 
 void PartitionMachine::ask(IsrChange change, Effects& out) {
   MR_ASSERT(change_under_way_ == 0);
   change_under_way_ = ++changes_;
+  is_shrinking_ = change.is_shrink;
   change.id = change_under_way_;
   change.leader_epoch = epoch_;
   change.partition_epoch = partition_epoch_;

@@ -97,6 +97,12 @@ void PartitionManager::on_publication(metadata::Publication const& publication) 
   bool const has_new_defaults = update_topic_defaults(publication);
   bool const must_tell_all = !may_tell_roles_ && is_registered_in(image);
   may_tell_roles_ = may_tell_roles_ || must_tell_all;
+  // Before the roles: a new in-sync set counts with the min.insync.replicas by which it was made.
+  for (auto const& resource : publication.delta.configs) {
+    if (resource.type == metadata::ConfigResourceType::topic) reconfigure(image, resource.name);
+  }
+  // What the first one brings was made with the defaults that it brings.
+  if (has_new_defaults && !is_first_publication_) reconfigure_all();
   for (auto const& [id, topic] : publication.delta.topics) {
     if (topic.is_deleted) {
       for (auto const index : topic.partitions) remove({id, index});
@@ -122,11 +128,6 @@ void PartitionManager::on_publication(metadata::Publication const& publication) 
   }
   if (must_tell_all) tell_all_roles(image);
   replication_.on_brokers(publication);
-  for (auto const& resource : publication.delta.configs) {
-    if (resource.type == metadata::ConfigResourceType::topic) reconfigure(image, resource.name);
-  }
-  // What the first one brings was made with the defaults that it brings.
-  if (has_new_defaults && !is_first_publication_) reconfigure_all();
   if (std::exchange(is_first_publication_, false)) set_strays_aside(image);
   open_next();
 }

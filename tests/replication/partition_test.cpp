@@ -294,10 +294,11 @@ TEST(PartitionMachine, in_sync_set_shrinks_by_who_lags_too_long) {
         {"await 1 4", "leader epoch 1 start 0 mark 0 end 4 2:4 3:-1 waiting #1>4"},
         {"wait 30001", ""},
         {"check", "ask #1 at 1/0 1@-1 2@-1; leader epoch 1 start 0 mark 0 end 4 2:4 3:-1 changing waiting #1>4"},
-        // The larger set counts until the answer.
+        // The larger set counts until the metadata log tells of the smaller one.
         {"fetch 9 2 1 4", "reply #9 done; leader epoch 1 start 0 mark 0 end 4 2:4 3:-1 changing waiting #1>4"},
         {"check", "leader epoch 1 start 0 mark 0 end 4 2:4 3:-1 changing waiting #1>4"},
-        {"answer 1 accepted 1,2 1", "reply #1 done; mark moved; leader epoch 1 start 0 mark 4 end 4 2:4 3?:-1"},
+        {"answer 1 accepted 1,2 1", "leader epoch 1 start 0 mark 0 end 4 2:4 3:-1 changing waiting #1>4"},
+        {"replicas 1,2,3 1,2 1", "reply #1 done; mark moved; leader epoch 1 start 0 mark 4 end 4 2:4 3?:-1"},
         // Who follows as fast as the leader writes is never far behind, even if it never is at the end.
         {"append 6", "leader epoch 1 start 0 mark 4 end 6 2:4 3?:-1"},
         {"fetch 9 2 1 5", "reply #9 done; mark moved; leader epoch 1 start 0 mark 5 end 6 2:5 3?:-1"},
@@ -306,6 +307,18 @@ TEST(PartitionMachine, in_sync_set_shrinks_by_who_lags_too_long) {
         {"fetch 9 2 1 6", "reply #9 done; mark moved; leader epoch 1 start 0 mark 6 end 9 2:6 3?:-1"},
         {"wait 900", ""},
         {"check", "leader epoch 1 start 0 mark 6 end 9 2:6 3?:-1"}});
+}
+
+// The controller keeps 3 eligible by a min.insync.replicas of 3, of which the leader hears later than of its answer.
+TEST(PartitionMachine, what_an_in_sync_set_commits_goes_by_the_rules_it_was_made_by) {
+  tell({{"lead 1 1,2,3 1,2,3 2 0 0 0", "leader epoch 1 start 0 mark 0 end 0 2:-1 3:-1"},
+        {"append 4", "leader epoch 1 start 0 mark 0 end 4 2:-1 3:-1"},
+        {"fetch 9 2 1 4", "reply #9 done; leader epoch 1 start 0 mark 0 end 4 2:4 3:-1"},
+        {"wait 30001", ""},
+        {"check", "ask #1 at 1/0 1@-1 2@-1; leader epoch 1 start 0 mark 0 end 4 2:4 3:-1 changing"},
+        {"answer 1 accepted 1,2 1", "leader epoch 1 start 0 mark 0 end 4 2:4 3:-1 changing"},
+        {"rules 3 end", "leader epoch 1 start 0 mark 0 end 4 2:4 3:-1 changing"},
+        {"replicas 1,2,3 1,2 1", "leader epoch 1 start 0 mark 0 end 4 2:4 3?:-1"}});
 }
 
 TEST(PartitionMachine, enough_replicas_are_asked_for_again_after_the_append) {

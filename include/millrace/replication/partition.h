@@ -337,6 +337,7 @@ class PartitionMachine {
   Duration lag_max_{};
   Offset epoch_start_{0};
   uint64_t change_under_way_ = 0;  // 0: none
+  bool is_shrinking_ = false;      // by that change
   uint64_t changes_ = 0;
   std::optional<Mono> may_ask_at_;  // after a refusal: not earlier
   Offset log_start_offset_{0};

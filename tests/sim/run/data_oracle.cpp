@@ -263,8 +263,10 @@ void DataOracle::on_mark(size_t p, size_t node, ClusterNode const& of, runtime::
   for (size_t i = 0; i < partition.replicas.size(); ++i) {
     auto const& replica = partition.replicas[i];
     auto const* known = of.image()->find_broker(id_of(i));
-    auto const lost = known == nullptr ? replica.lost_ends.end() : replica.lost_ends.find(known->epoch);
-    bool const is_taken_to_have_it = lost != replica.lost_ends.end() && lost->second >= mark;
+    // A leader takes the word of any registration but an earlier one, and may know of a later one only by its word.
+    auto const lost = known == nullptr ? replica.lost_ends.end() : replica.lost_ends.lower_bound(known->epoch);
+    bool const is_taken_to_have_it =
+        std::any_of(lost, replica.lost_ends.end(), [&](auto const& each) { return each.second >= mark; });
     if (is_taken_to_have_it || is_holder(p, i, *epochs, marks.log_start, mark)) ++holders;
   }
   auto const needed = std::min<size_t>(static_cast<size_t>(cluster_.plan().min_in_sync), static_cast<size_t>(cluster_.plan().replication_factor));
