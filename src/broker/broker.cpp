@@ -133,6 +133,7 @@ void Broker::on_connection_closed(net::ConnectionInfo const& connection) {
   if (state == nullptr) return;
   auto const held = state->thread->held.extract(state.get());
   if (state->on_closed) std::move(state->on_closed)();
+  if (state->follower_session != kNoSession) fetch_sessions_->remove(state->follower_session);
   if (auto const& of = state->heartbeats_of) {
     services_.controller.heartbeat_connection_ended({of->broker, of->epoch, of->in_controlled_shutdown});
   }

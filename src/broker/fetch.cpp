@@ -553,7 +553,8 @@ void FetchJob::finish() {
     response.error_code = sessions.answer(session_id_, session_epoch_, answered, is_told);
     if (response.error_code != ErrorCode::none) return context().reply(response);
     response.session_id = session_id_;
-  } else if (session_epoch_ == kFirstSessionEpoch && context().version() >= kFirstVersionWithSessions) {
+  } else if (session_epoch_ == kFirstSessionEpoch && context().version() >= kFirstVersionWithSessions &&
+             !context().connection().has_ended) {  // who gave this Fetch up meanwhile will not go on with its session
     std::vector<FetchItem> items;
     std::vector<FetchTold> told;
     for (auto const& part : parts_) {
@@ -561,6 +562,7 @@ void FetchJob::finish() {
       told.push_back(told_of(part));
     }
     response.session_id = sessions.create(std::move(items), told, is_by_id(), is_follower(), reactor().now());
+    if (is_follower()) context().connection_state().follower_session = response.session_id;
   }
 
   ArrayBuilder<FetchResponse::FetchableTopicResponse> topics(arena);

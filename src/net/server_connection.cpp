@@ -127,7 +127,7 @@ std::optional<ServerConnection::LargeFrame> ServerConnection::large_frame() cons
 // The peer may have closed its side only and still read. As with Kafka, which notices the end after the answer.
 void ServerConnection::on_end() {
   if (order_.is_empty()) return finish(reader_.is_inside_frame() ? "the peer closed within a frame" : "the peer closed");
-  is_half_closed_ = true;
+  is_half_closed_ = info_->has_ended = true;
   update_reading();
   half_closed_timer_ = link_->reactor.call_at(link_->reactor.now() + kHalfClosedMax, [this] {
     half_closed_timer_ = env::kNoTimer;
@@ -285,7 +285,7 @@ void ServerConnection::close_after_sent(std::string_view reason) {
 
 void ServerConnection::finish(std::string_view reason) {
   if (is_finished_) return;
-  is_finished_ = true;
+  is_finished_ = info_->has_ended = true;
   link_->connection = nullptr;
   end_wait_for_memory();
   log_.debug("net", "{} {}:{} closed: {}", info_->listener_name, info_->peer.ip, info_->peer.port, reason);

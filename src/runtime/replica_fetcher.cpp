@@ -206,7 +206,6 @@ void ReplicaFetcher::lose_connection(std::string const& reason) {
   pump();
 }
 
-// The session stays behind, and the leader drops it when it needs the room.
 void ReplicaFetcher::drop_connection() {
   ++connections_;
   is_connecting_ = false;
@@ -227,7 +226,7 @@ void ReplicaFetcher::send() {
   if (!version || *version < kFetchVersionMin) {
     return lose_connection(fmt::format("it does not serve Fetch {} or later", kFetchVersionMin));
   }
-  bool const is_full = session_id_ == 0;
+  bool const is_full = session_epoch_ == 0;
   if (is_full) session_.clear();
   auto const now = reactor().now();
   auto earliest_retry = now + options_.wait_max;
@@ -308,7 +307,7 @@ void ReplicaFetcher::on_reply(Result<Reply> reply) {
   if (message.error_code != ErrorCode::none) {
     MR_PROBE(env_.hooks(), "fetcher.session_lost");
     // A session that the leader has dropped, or a request that it refuses as a whole.
-    bool const was_in_session = session_id_ != 0;
+    bool const was_in_session = session_epoch_ != 0;
     close_session();
     for (auto& [id, part] : parts_) {
       if (part.state != State::fetching) continue;
@@ -318,7 +317,7 @@ void ReplicaFetcher::on_reply(Result<Reply> reply) {
     return pump();
   }
   connect_backoff_ = {};
-  if (session_id_ == 0) {
+  if (session_epoch_ == 0) {
     session_id_ = message.session_id;
     session_epoch_ = session_id_ == 0 ? 0 : 1;
   } else {

@@ -436,6 +436,22 @@ TEST_F(Replication, a_new_partition_does_not_wait_for_the_fetch_that_is_parked) 
   EXPECT_EQ(answer(sent), "0 at 0");
 }
 
+// A session holds an entry for each partition: those that were given up would add up to much memory.
+TEST_F(Replication, a_follower_that_begins_a_new_session_ends_its_old_one) {
+  options.replication.fetch.wait_max = 5s;
+  assign(LeaderEpoch(1), 1, {1, 2}, {1, 2});
+  start({1, 2});
+  EXPECT_EQ(produced(1, "first"), "0 at 0");
+  for (int32_t count = 2; count <= 5; ++count) {
+    world.run_for(1s);
+    assign(LeaderEpoch(1), 1, {1, 2}, {1, 2}, count);  // its parked Fetch is given up for one with the new partition
+  }
+  world.run_for(10s);
+  auto const figures = node(1).broker_->request_figures();
+  EXPECT_EQ(figures.fetch_sessions, 1);
+  EXPECT_EQ(figures.fetch_session_partitions, 5);
+}
+
 TEST_F(Replication, who_is_silent_leaves_the_in_sync_set_and_comes_back_when_it_has_caught_up) {
   topic_configs["min.insync.replicas"] = "2";
   options.replication.lag_max = 2s;

@@ -133,6 +133,9 @@ struct ConnectionState {
   runtime::PartitionDriver* produces_to = nullptr;
   size_t unappended_produces = 0;
   std::optional<HeartbeatsOf> heartbeats_of;
+  // Begun last on this connection, and ended with it, as a follower begins a new one on its next: those left behind would
+  // hold an entry for each partition. 0: none.
+  int32_t follower_session = 0;
 };
 
 // One request on its way through a handler. Lives until it is answered; a handler that parks keeps the unique_ptr.

@@ -20,6 +20,7 @@ struct ConnectionInfo {
   env::Reactor* reactor{};             // the connection's thread
   std::string client_software_name;    // from ApiVersions
   std::string client_software_version;
+  bool has_ended = false;              // no request follows; the peer may have closed its side only, and still read
   std::shared_ptr<void> handler_state;
 };
 

@@ -92,7 +92,8 @@ class ReplicaFetcher final : public std::enable_shared_from_this<ReplicaFetcher>
   void drop_connection();
   void maybe_interrupt();
   void arm(Mono when);
-  void close_session() { session_.clear(), session_id_ = 0, session_epoch_ = 0; }
+  // The next Fetch asks for a new one and still names the old one, which the leader then drops, as with Kafka.
+  void close_session() { session_.clear(), session_epoch_ = 0; }
 
   env::Env& env_;
   RunList& run_list_;
@@ -115,8 +116,8 @@ class ReplicaFetcher final : public std::enable_shared_from_this<ReplicaFetcher>
   Mono applying_since_;
   uint64_t generations_ = 0;
   std::map<TopicIdPartition, FetchPosition> session_;  // as the leader knows it
-  int32_t session_id_ = 0;
-  int32_t session_epoch_ = 0;
+  int32_t session_id_ = 0;     // 0: the leader has never given one
+  int32_t session_epoch_ = 0;  // of the next Fetch; 0: it asks for a new session
   env::TimerId timer_ = env::kNoTimer;
   Mono timer_at_ = Mono::never();
   bool is_stopped_ = false;
