@@ -133,8 +133,8 @@ struct ConnectionState {
   runtime::PartitionDriver* produces_to = nullptr;
   size_t unappended_produces = 0;
   std::optional<HeartbeatsOf> heartbeats_of;
-  // Begun last on this connection, and ended with it, as a follower begins a new one on its next: those left behind would
-  // hold an entry for each partition. 0: none.
+  // Begun last on this connection, and ended with it, as a follower begins a new one on its next: those left behind
+  // would hold an entry for each partition. 0: none.
   int32_t follower_session = 0;
 };
 
