@@ -69,6 +69,7 @@ bool ClusterRun::start_data() {
   data_oracle_ = std::make_unique<DataOracle>(cluster_, run_, [this](std::string text) { fail(std::move(text)); });
   data_oracle_->on_caught_up([this](size_t, size_t node, size_t leader) { strikes_.on_caught_up(node, leader); });
   run_.on_committed_claim = [this](auto partition, auto end, auto what) { data_oracle_->on_claim(partition, Offset(end), what); };
+  run_.has_led_since = [this](auto partition, auto node, auto when) { return data_oracle_->has_led_since(partition, node, when); };
   run_.on_served = [this](auto partition, auto node, auto epoch, auto start) { data_oracle_->on_served(partition, node, LeaderEpoch(epoch), start); };
   data_machine_.node()->sim_reactor(0).post([this] {
     auto random = random_.fork("data clients");
@@ -172,12 +173,12 @@ bool ClusterRun::check_data() {
   return !run_.failure && check_loose_topic() && check_cycled_topic();
 }
 
+// Its replicas are compared when everybody knows which topic it is now: who follows the metadata log slowly may still have
+// the one before.
 bool ClusterRun::check_cycled_topic() {
   if (cycler_ == nullptr) return true;
   cycler_->finish();
-  if (!wait_for("the topic that is made anew is read", [this] { return cycler_->is_idle(); }, kSettleLimit) || !run_for(1s)) return false;
-  compare_logs(fmt::format("/{}-0/", TopicCycler::kTopic), Offset(std::numeric_limits<int64_t>::max()));
-  return !run_.failure;
+  return wait_for("the topic that is made anew is read", [this] { return cycler_->is_idle(); }, kSettleLimit);
 }
 
 // Unclean elections may lose anything that was acknowledged. What is left is what was sent, once and in order, and all

@@ -77,6 +77,7 @@ class DataProducer final : public DataActor {
     int32_t base_sequence = record::kNoSequence;
     std::vector<std::byte> bytes;
     bool is_in_flight = false;
+    checker::Nanos sent{};
     bool is_uncertain = false;  // an attempt may have been appended
     ErrorCode last_error = ErrorCode::none;
   };

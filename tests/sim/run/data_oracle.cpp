@@ -134,6 +134,13 @@ void DataOracle::on_served(size_t p, size_t node, LeaderEpoch epoch, checker::Na
   }
 }
 
+bool DataOracle::has_led_since(size_t p, size_t node, checker::Nanos when) const {
+  auto const& partition = partitions_[p];
+  if (partition.leaders.empty()) return false;
+  auto const& [epoch, leader] = *partition.leaders.rbegin();
+  return leader == node && partition.begun.at(epoch) <= when;
+}
+
 void DataOracle::on_claim(size_t p, Offset end, std::string_view what) {
   auto const& commits = partitions_[p].commits;
   auto const committed = commits.empty() ? Offset{0} : commits.back().end;

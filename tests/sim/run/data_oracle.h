@@ -42,6 +42,7 @@ class DataOracle {
   uint64_t leader_changes() const { return leader_changes_; }
   uint64_t unclean_elections() const { return unclean_elections_; }
   Offset committed_end(size_t partition) const { return partitions_[partition].committed_end; }
+  bool has_led_since(size_t partition, size_t node, checker::Nanos when) const;  // it is the newest leader
   // The epoch of the leader that was the first to call everything below `end` committed; -1: none did.
   int32_t committed_in(size_t partition, int64_t end) const;
   // Everybody leads or follows, the marks have reached the ends, and the ends are equal.

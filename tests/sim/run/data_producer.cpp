@@ -156,6 +156,7 @@ void DataProducer::send(checker::PartitionIndex p, std::shared_ptr<Batch> const&
   auto& line = lines_[p];
   ++line.in_flight;
   batch->is_in_flight = true;
+  batch->sent = run_.now();
   auto const& partition = run_.partitions[p];
   protocol::ProduceRequest::PartitionProduceData data;
   data.index = partition.number;
@@ -227,8 +228,10 @@ void DataProducer::on_answer(checker::PartitionIndex p, std::shared_ptr<Batch> c
       bool const is_first = !line.batches.empty() && line.batches.front() == batch;
       if (is_first) {
         // A replica that was started again remembers each producer's last batch only, as Kafka's snapshots do: what
-        // was repeated may be taken for out of order. What was never sent before must follow what was acknowledged.
-        bool const is_surprise = !batch->is_uncertain && !line.may_be_passed;
+        // was repeated may be taken for out of order. What was never sent before must follow what was acknowledged, unless
+        // a leader that was deposed is asked: what came before may have gone to the next one, which led earlier, too.
+        bool const is_leader = !run_.has_led_since || run_.has_led_since(p, line.target, batch->sent);
+        bool const is_surprise = !batch->is_uncertain && !line.may_be_passed && is_leader;
         if (is_surprise && run_.on_sequence_lost) run_.on_sequence_lost(p, batch->base_sequence);
         must_start_again_ = true;
       }

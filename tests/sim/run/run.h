@@ -52,6 +52,8 @@ struct Run {
   checker::Nanos now() const { return world.now().count(); }
   // An idempotent producer is told that the broker does not know its last batch. Without data loss that is an error.
   std::function<void(checker::PartitionIndex, int32_t)> on_sequence_lost;
+  // Is that node the newest leader, and was it when? Not set where there is one node.
+  std::function<bool(checker::PartitionIndex, size_t node, checker::Nanos when)> has_led_since;
   // The first broken invariant ends the run.
   std::optional<std::string> failure;
   void fail(std::string text) {
