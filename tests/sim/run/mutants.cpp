@@ -56,7 +56,7 @@ constexpr Mutant kMutants[] = {
     {"metadata.stale_broker_epoch", "cluster", 11},
     {"metadata.unclean_start_stays_eligible", "cluster", 1},
     {"metadata.unclean_keeps_elr", "cluster", 2},
-    {"metadata.elr_not_cleared", "cluster", 6},
+    {"metadata.elr_not_cleared", "cluster", 7},
     {"metadata.leader_without_epoch", "cluster", 1},
     {"metadata.stale_partition_epoch", "cluster", 9},
     {"metadata.ineligible_in_isr", "cluster", 18},
