@@ -92,6 +92,8 @@ void TopicCycler::find_leader(size_t broker) {
     // A creation whose answer was lost: the topic is this one, for nobody else makes any. A broker that is behind may
     // still name one that was deleted, not only the last.
     if (topic_id_.is_zero() && found.error_code == ErrorCode::none && std::ranges::find(past_topic_ids_, found.topic_id) == past_topic_ids_.end()) topic_id_ = found.topic_id;
+    // Or it is none: a controller that was deposed and cannot know has spoken of the one before.
+    if (topic_id_.is_zero() && found.error_code != ErrorCode::none) return next(Doing::creating, 200ms);
     bool const is_it = found.error_code == ErrorCode::none && found.topic_id == topic_id_ && found.partitions.size() == 1;
     auto const leader = is_it ? found.partitions[0].leader_id : -1;
     if (leader < 1 || static_cast<size_t>(leader) > client_.size()) return next(Doing::finding, 100ms);
