@@ -97,12 +97,6 @@ void PartitionManager::on_publication(metadata::Publication const& publication) 
   bool const has_new_defaults = update_topic_defaults(publication);
   bool const must_tell_all = !may_tell_roles_ && is_registered_in(image);
   may_tell_roles_ = may_tell_roles_ || must_tell_all;
-  // Before the roles: a new in-sync set counts with the min.insync.replicas by which it was made.
-  for (auto const& resource : publication.delta.configs) {
-    if (resource.type == metadata::ConfigResourceType::topic) reconfigure(image, resource.name);
-  }
-  // What the first one brings was made with the defaults that it brings.
-  if (has_new_defaults && !is_first_publication_) reconfigure_all();
   for (auto const& [id, topic] : publication.delta.topics) {
     if (topic.is_deleted) {
       for (auto const index : topic.partitions) remove({id, index});
@@ -128,6 +122,12 @@ void PartitionManager::on_publication(metadata::Publication const& publication) 
   }
   if (must_tell_all) tell_all_roles(image);
   replication_.on_brokers(publication);
+  // After the roles, or a leader that was deposed before them would count by rules that were not made for it.
+  for (auto const& resource : publication.delta.configs) {
+    if (resource.type == metadata::ConfigResourceType::topic) reconfigure(image, resource.name);
+  }
+  // What the first one brings was made with the defaults that it brings.
+  if (has_new_defaults && !is_first_publication_) reconfigure_all();
   if (std::exchange(is_first_publication_, false)) set_strays_aside(image);
   open_next();
 }
@@ -143,13 +143,15 @@ void PartitionManager::add(TopicIdPartition const& id, std::string const& topic,
   }
   Opening opening{.driver = driver};
   auto const found = found_.find({topic, id.partition});
-  if (found != found_.end() && found->second.entry.topic_id == id.topic_id) {
+  bool const is_damaged = found != found_.end() && !found->second.entry.topic_id && found->second.entry.was_synced;
+  if (found != found_.end() && (found->second.entry.topic_id == id.topic_id || is_damaged)) {
     opening.directory = found->second.directory;
     opening.existing = std::move(found->second.entry);
     found_.erase(found);
   } else {
     if (found != found_.end()) {
-      // Of another topic with the same name, or of nobody knows which: then none of its records was ever synced.
+      // Of another topic with the same name, or of nobody knows which: then none of its records was ever synced. Kafka
+      // renames a directory without the file, too.
       auto const old = std::move(found->second);
       found_.erase(found);
       set_aside(old.entry, *old.directory);
@@ -191,8 +193,12 @@ void PartitionManager::tell_all_roles(metadata::Image const& image) {
 void PartitionManager::tell_role(std::shared_ptr<PartitionDriver> const& driver, metadata::PartitionImage const& partition,
                                  metadata::Image const& image) {
   if (!may_tell_roles_) return;
-  if (partition.leader == options_.node_id) replication_.lead(driver, partition, image);
-  else replication_.follow(driver, placed_.at(driver->identity().id), partition, image);
+  if (partition.leader == options_.node_id) {
+    auto const* settings = image.find_configs(metadata::ConfigResourceType::topic, driver->identity().name.topic);
+    replication_.lead(driver, partition, image, resolve_topic_config(topic_defaults_, settings)->min_in_sync);
+  } else {
+    replication_.follow(driver, placed_.at(driver->identity().id), partition, image);
+  }
 }
 
 // The controller must not have a replica led that cannot be served.
@@ -259,8 +265,9 @@ void PartitionManager::set_aside(storage::PartitionDirectory const& entry, stora
            [directory = &directory, entry, id = env_.random_uuid(), renamed] { *renamed = directory->set_stray_aside(entry, id); },
            [this, entry, directory = &directory, renamed] {
              if (renamed->ok()) {
-               env_.log().warn("partitions", "{} in {} belongs to no topic of the cluster: it is now called {}; remove it "
-                               "when nobody needs it", entry.name, directory->path(), **renamed);
+               auto const* const why = entry.topic_id ? "belongs to no topic of the cluster" : "does not tell its topic";
+               env_.log().warn("partitions", "{} in {} {}: it is now called {}; remove it when nobody needs it",
+                               entry.name, directory->path(), why, **renamed);
              } else {
                env_.log().error("partitions", "set {} aside: {}", entry.name, renamed->error().message);
              }
@@ -288,6 +295,12 @@ void PartitionManager::open_next() {
              [shared, result, now] {
                auto const& identity = shared->driver->identity();
                auto const config = shared->driver->config();
+               if (shared->existing && !shared->existing->topic_id) {
+                 *result = Error{ErrorKind::corrupt, fmt::format("{}/{} does not tell its topic though its records were synced; "
+                                                                 "restore its partition.metadata (version: 0, topic_id: {}) or move it away",
+                                                                 shared->directory->path(), shared->existing->name, identity.id.topic_id)};
+                 return;
+               }
                if (!config->is_flush_before_acknowledge()) {
                  if (auto withdrawn = shared->directory->withdraw_flush_promise(); !withdrawn) {
                    *result = std::move(withdrawn).error();

@@ -31,7 +31,7 @@ std::vector<replication::BrokerFact> PartitionReplication::facts_of(std::vector<
 }
 
 void PartitionReplication::lead(std::shared_ptr<PartitionDriver> const& driver, metadata::PartitionImage const& partition,
-                                metadata::Image const& image) {
+                                metadata::Image const& image, int32_t min_in_sync) {
   auto const& id = driver->identity().id;
   leave_fetcher(id);
   driver->set_isr_changes(&isr_changes_);
@@ -41,6 +41,7 @@ void PartitionReplication::lead(std::shared_ptr<PartitionDriver> const& driver, 
   event.self = self_;
   event.replicas = partition.replicas;
   event.in_sync_replicas = partition.isr;
+  event.min_in_sync = min_in_sync;
   event.lag_max = options_.lag_max;
   event.brokers = facts_of(partition.replicas, image);
   auto const told = run_lists_.control().reactor().now();

@@ -81,7 +81,6 @@ void PartitionDriver::lead(replication::BecomeLeader event, RunList& here, Callb
           event.synced_offset = synced_;
           event.high_watermark = status() == PartitionStatus::opening ? log_->high_watermark_at_start()
                                                                       : machine_.high_watermark();
-          event.min_in_sync = runner_config_->min_in_sync;
           event.counts_at = counts_at();
           log_->assign_epoch(event.epoch);
           publish_epochs();

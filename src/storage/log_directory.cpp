@@ -325,7 +325,7 @@ Result<std::vector<PartitionDirectory>> LogDirectory::partitions() {
       continue;
     }
     if (has_id_suffix(entry.name, kStraySuffix)) continue;  // kept for the operator to look at
-    PartitionDirectory found{.name = entry.name, .topic_partition = {}, .topic_id = {}, .is_future = false};
+    PartitionDirectory found{.name = entry.name};
     std::string_view plain_name = entry.name;
     if (has_id_suffix(entry.name, kFutureSuffix)) {
       found.is_future = true;
@@ -340,6 +340,7 @@ Result<std::vector<PartitionDirectory>> LogDirectory::partitions() {
       continue;
     }
     found.topic_partition = *partition;
+    found.was_synced = previous_stop_ == PreviousStop::clean || synced_up_to(*partition) > Offset(0);
     MR_TRY_ASSIGN(auto const metadata,
                   read_optional(disk_, fmt::format("{}/{}/{}", options_.path, entry.name, kPartitionMetadataFile),
                                 kSmallFileBytesMax));
@@ -362,6 +363,12 @@ Result<std::vector<PartitionDirectory>> LogDirectory::partitions() {
   }
   for (auto const& partition : gone) body_->forget(partition);
   return out;
+}
+
+Offset LogDirectory::synced_up_to(TopicPartition const& partition) const {
+  std::lock_guard lock(body_->mutex);
+  auto const known = body_->known.find(partition);
+  return known == body_->known.end() ? Offset(0) : known->second.recovery_point;
 }
 
 std::shared_ptr<PartitionLog> LogDirectory::adopt(std::shared_ptr<PartitionLog> log) {

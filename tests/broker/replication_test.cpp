@@ -487,6 +487,25 @@ TEST_F(Replication, who_is_silent_leaves_the_in_sync_set_and_comes_back_when_it_
   EXPECT_EQ(node(1).partitions_->replication().isr_changes().expands(), 2);
 }
 
+// The leader was deposed before min.insync.replicas was lowered; it hears of both at once.
+TEST_F(Replication, a_deposed_leader_acknowledges_nothing_by_later_rules) {
+  topic_configs["min.insync.replicas"] = "2";
+  options.replication.lag_max = 2s;
+  assign(LeaderEpoch(4), 1, {1, 2}, {1, 2});
+  start({1, 2});
+  EXPECT_EQ(produced(1, "all"), "0 at 0");
+  kill(2, sim::CrashKind::process);
+  auto const hangs = produce(1, "nobody else has it");
+  world.run_for(4s);
+  EXPECT_EQ(asked.back(), "1@10: 1@10");
+  EXPECT_EQ(answer(hangs), "-");
+  // 2 was eligible, leads now, and then the operator lowers the number.
+  topic_configs["min.insync.replicas"] = "1";
+  assign(LeaderEpoch(5), 2, {1, 2}, {2});
+  world.run_for(100ms);
+  EXPECT_EQ(answer(hangs).substr(0, 2), "6 ") << answer(hangs);
+}
+
 TEST_F(Replication, a_consumer_is_sent_to_the_replica_of_its_rack) {
   has_rack_aware_reads = true;
   racks = {{1, "a"}, {2, "b"}};

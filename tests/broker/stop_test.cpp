@@ -127,4 +127,17 @@ TEST_F(Stops, a_directory_that_does_not_tell_its_topic_is_set_aside) {
   }
 }
 
+// Of what was synced nothing goes away by itself.
+TEST_F(Stops, a_directory_with_synced_records_that_does_not_tell_its_topic_is_damage) {
+  add_topic("orders", 1);
+  start();
+  machine.stop();
+  ASSERT_TRUE(world.run_while_not([this] { return !machine.is_running(); }, 10s));
+  machine.disk().place("/data/orders-0/partition.metadata", "version: 0\ntopic_");
+  start();
+  EXPECT_EQ(previous_stop(), storage::PreviousStop::clean);
+  EXPECT_EQ(partition("orders", 0)->status(), runtime::PartitionStatus::offline);
+  EXPECT_EQ(machine.disk().content("/data/orders-0/partition.metadata"), "version: 0\ntopic_");
+}
+
 }  // namespace millrace::broker

@@ -3,7 +3,7 @@
 //
 // Rules kept here. A leader: the high watermark moves only by replicas that acknowledged this epoch, only up to what
 // every member of the maximal ISR has, and only while the ISR has min.insync members; it never moves back within an
-// epoch. While the controller has not answered an ISR change, the larger of the two sets counts. The ISR grows only by
+// epoch. While an ISR change is not settled (a shrink by the metadata log), the larger set counts. The ISR grows only by
 // replicas that reached the mark and this epoch's start, under the broker epoch that they fetched with. In flush mode
 // the leader counts itself at its synced end. Replies that wait for an offset leave when the mark has passed it, or
 // with the reason why it never will.
@@ -194,7 +194,7 @@ struct Reply {
   friend bool operator==(Reply const&, Reply const&) = default;
 };
 
-// Ask the controller for another ISR. At most one is under way; IsrAnswered or newer metadata ends it.
+// Ask the controller for another ISR. At most one is under way; newer metadata ends it, and IsrAnswered unless a shrink was accepted.
 struct IsrChange {
   struct Member {
     BrokerId id;

@@ -42,8 +42,9 @@ class PartitionReplication {
   void set_broker_epoch(int64_t epoch);
   std::atomic<int64_t> const& broker_epoch() const { return broker_epoch_; }  // -1: not registered
 
+  // `min_in_sync` is of the same image: by it the controller made the in-sync set, and chose who else is eligible.
   void lead(std::shared_ptr<PartitionDriver> const& driver, metadata::PartitionImage const& partition,
-            metadata::Image const& image);
+            metadata::Image const& image, int32_t min_in_sync);
   void follow(std::shared_ptr<PartitionDriver> const& driver, storage::LogDirectory const* directory,
               metadata::PartitionImage const& partition, metadata::Image const& image);
   void forget(TopicIdPartition const& id);

@@ -59,6 +59,8 @@ struct PartitionDirectory {
   TopicPartition topic_partition;
   std::optional<TopicId> topic_id;  // from partition.metadata
   bool is_future{};                 // `-future`: a replica moving in from another directory
+  // Records of it were synced, and its id with them. Where that is gone, the file was damaged.
+  bool was_synced{};
 };
 
 class LogDirectory {
@@ -147,6 +149,7 @@ class LogDirectory {
                                                            LogConfig const& config, Wall now, LogKind kind);
   Result<std::shared_ptr<PartitionLog>> open_log_of_kind(PartitionDirectory const& directory, LogConfig const& config,
                                                          Wall now, LogKind kind);
+  Offset synced_up_to(TopicPartition const& partition) const;
   std::shared_ptr<PartitionLog> adopt(std::shared_ptr<PartitionLog> log);
   Status rename_for_deletion(std::string const& name, Uuid suffix);
   Result<std::string> rename_aside(std::string const& name, Uuid id, std::string_view suffix);
