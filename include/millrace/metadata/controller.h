@@ -110,7 +110,8 @@ class Controller {
     int64_t shutdown_offset = -1;  // where its leaderships were moved away
   };
   // A broker that was killed before it heard how it had been registered names the registration before. It has joined
-  // nothing since: from `first_epoch` to `epoch` each registration was as after a clean stop, and all but the first stayed fenced.
+  // nothing since: from `first_epoch` to `epoch` each registration was as after a clean stop, and all but the first
+  // stayed fenced.
   struct UnusedRegistrations {
     int64_t first_epoch = -1;
     int64_t epoch = -1;

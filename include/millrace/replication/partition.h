@@ -194,7 +194,8 @@ struct Reply {
   friend bool operator==(Reply const&, Reply const&) = default;
 };
 
-// Ask the controller for another ISR. At most one is under way; newer metadata ends it, and IsrAnswered unless a shrink was accepted.
+// Ask the controller for another ISR. At most one is under way; newer metadata ends it, and IsrAnswered unless a shrink
+// was accepted.
 struct IsrChange {
   struct Member {
     BrokerId id;

@@ -16,7 +16,6 @@ constexpr Duration kRestartLimit = 10s;  // an orderly stop, two seconds down, a
 constexpr uint64_t kFaultsMin = 3;  // that strike while there is load
 constexpr std::string_view kMetadataLog = "/__cluster_metadata-0/";
 constexpr std::string_view kOffsetsLogs = "/__consumer_offsets-";
-constexpr std::string_view kCycledLog = "/cycle-0/";
 
 // What runs on a client machine: it is there until the end of the run.
 class ClusterClients final : public Process {
@@ -338,7 +337,9 @@ void ClusterRun::check_at_rest() {
   compare_logs(kMetadataLog, oracle_.committed_end());
   // At rest nobody has a tail of his own.
   if (!run_.failure) compare_logs(kOffsetsLogs, Offset(std::numeric_limits<int64_t>::max()));
-  if (!run_.failure && cycler_ != nullptr && run_for(1s)) compare_logs(kCycledLog, Offset(std::numeric_limits<int64_t>::max()));
+  if (!run_.failure && cycler_ != nullptr && run_for(1s)) {
+    compare_logs(fmt::format("/{}-0/", TopicCycler::kTopic), Offset(std::numeric_limits<int64_t>::max()));
+  }
 }
 
 // Byte for byte, batch for batch, where two nodes have the same offsets of the same log.
