@@ -162,6 +162,7 @@ class PartitionLog::Body {
   bool is_roll_due(BatchHead const& head, int64_t gathered_bytes, std::optional<int64_t> first_timestamp,
                    Wall now) const;
   int64_t jitter_ms() const;
+  Status sync_entries();
 
   // partition_open.cpp
   struct Files;
@@ -169,7 +170,6 @@ class PartitionLog::Body {
   Status finish_swaps(std::vector<env::DirectoryEntry>& entries);
   Status recover_tail(Start const& start);
   Status write_again(Segment& segment, Position from);
-  Status sync_metadata_file();
   Status cut_tail(size_t index, Position position, Offset end, PreviousStop stop);
   Status load_epochs();
   Status rebuild_epochs();

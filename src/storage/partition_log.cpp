@@ -190,6 +190,7 @@ Status PartitionLog::Body::roll(Offset base, Wall now) {
   if (auto saved = old.close_indexes(); !saved && saved.error().kind != ErrorKind::no_space) return saved;
   MR_TRY(old.trim_preallocation());
   MR_TRY_ASSIGN(auto file, old.file().acquire());
+  MR_TRY(checked(sync_entries(), "sync the directory of"));
   auto const was_evicted = old.file().begin_sync();
   MR_TRY(checked(file->sync(), "sync"));
   if (was_evicted) MR_TRY(checked(directory.disk().sync_file_system(directory.path()), "sync the file system for"));
@@ -281,26 +282,23 @@ Result<Offset> PartitionLog::Body::sync() {
   MR_TRY_ASSIGN(auto file, segment->file().acquire());
   auto const was_evicted = segment->file().begin_sync();
   MR_TRY(checked(file->sync(), "sync"));
-  auto& disk = directory.disk();
-  if (was_evicted) MR_TRY(checked(disk.sync_file_system(directory.path()), "sync the file system for"));
-  if (is_directory_unsynced.exchange(false)) {
-    auto synced = sync_metadata_file();
-    if (synced) synced = disk.sync_directory(path());
-    if (synced) synced = disk.sync_directory(directory.path());
-    if (!synced) {
-      is_directory_unsynced = true;
-      return failed(std::move(synced).error(), "sync the directory of");
-    }
-  }
+  if (was_evicted) MR_TRY(checked(directory.disk().sync_file_system(directory.path()), "sync the file system for"));
+  MR_TRY(checked(sync_entries(), "sync the directory of"));
   if (synced_end.load() < target.value) synced_end = target.value;
   return target;
 }
 
-// Where it does not tell the topic's id, the next start sets the whole directory aside.
-Status PartitionLog::Body::sync_metadata_file() {
-  auto file = directory.disk().open(path(kPartitionMetadataFile), env::OpenMode::read);
-  if (file) return (*file)->sync();
-  return file.error().kind == ErrorKind::not_found ? Status() : Status(std::move(file).error());
+// Of the directory, once. Where its metadata file does not tell the topic's id, the next start sets it aside as a whole.
+Status PartitionLog::Body::sync_entries() {
+  if (!is_directory_unsynced.exchange(false)) return {};
+  auto& disk = directory.disk();
+  Status synced;
+  if (auto file = disk.open(path(kPartitionMetadataFile), env::OpenMode::read); file) synced = (*file)->sync();
+  else if (file.error().kind != ErrorKind::not_found) synced = std::move(file).error();
+  if (synced) synced = disk.sync_directory(path());
+  if (synced) synced = disk.sync_directory(directory.path());
+  if (!synced) is_directory_unsynced = true;
+  return synced;
 }
 
 // Index entries, epochs and a producer snapshot are written before the file system is synced; the epochs take their
