@@ -188,31 +188,18 @@ ApiError check_features(Image const& tip, RegisterBroker const& request) {
   return problem;
 }
 
+// A broker that was killed before it heard how it had been registered names a registration before that one. Of one that
+// was unregistered nobody knows any more how it had been registered.
+bool is_clean_start(BrokerImage const* existing, RegisterBroker const& request) {
+  return existing != nullptr && existing->unused_since <= request.previous_broker_epoch && request.previous_broker_epoch <= existing->epoch;
+}
+
 }  // namespace
 
 // Its process may still serve.
 bool Controller::is_alive(BrokerImage const& broker, Mono now) const {
   if (broker.id == config_.node_id) return broker.incarnation_id == config_.incarnation_id;
   return fencing_.has_session(broker.id, broker.epoch, now);
-}
-
-// Of one that was unregistered nobody knows any more how it had been registered.
-bool Controller::is_clean_start(BrokerImage const* existing, RegisterBroker const& request) const {
-  if (existing == nullptr) return false;
-  if (request.previous_broker_epoch == existing->epoch) return true;
-  auto const unused = unused_registrations_.find(request.id);
-  return unused != unused_registrations_.end() && unused->second.epoch == existing->epoch &&
-         unused->second.first_epoch <= request.previous_broker_epoch && request.previous_broker_epoch < existing->epoch;
-}
-
-void Controller::note_registration(BrokerImage const* existing, bool is_clean, BrokerId id, int64_t epoch) {
-  if (!is_clean) {
-    unused_registrations_.erase(id);
-    return;
-  }
-  auto& unused = unused_registrations_[id];
-  if (unused.epoch != existing->epoch) unused.first_epoch = existing->epoch;
-  unused.epoch = epoch;
 }
 
 Decision Controller::decide(Image const& tip, RegisterBroker const& request, Mono now) {
@@ -264,14 +251,12 @@ Decision Controller::decide(Image const& tip, RegisterBroker const& request, Mon
     broker.is_fenced = existing->is_fenced;
     broker.is_in_controlled_shutdown = existing->is_in_controlled_shutdown;
   } else {
-    bool const is_clean = is_clean_start(existing, request);
-    bool const is_unclean_move = !is_clean && tip.feature_level(kElrFeature) > 0;
+    bool const is_unclean_move = !is_clean_start(existing, request) && tip.feature_level(kElrFeature) > 0;
     // The process before it goes first, then it is registered: cut between the two, it is not registered and asks again.
     move_partitions(tip, config_, request.id, is_unclean_move ? Move::lost_unsynced : Move::leaves, decision.records,
                     &sorted_directories);
     broker.epoch = tip.offset.value + 1 + static_cast<int64_t>(decision.records.size());  // the offset of its record
     heartbeats_.erase(request.id);
-    note_registration(existing, is_clean, request.id, broker.epoch);
   }
   add_broker_record(decision.records, broker, tip.metadata_version());
   fencing_.on_heard(request.id, broker.epoch, broker.is_fenced, now, fencing_effects_);
@@ -327,7 +312,6 @@ Decision Controller::decide(Image const& tip, BrokerHeartbeat const& request, Mo
   if (!broker->is_fenced && (next == BrokerState::fenced || next == BrokerState::may_stop)) {
     add_fence(tip, *broker, out);
   } else if (broker->is_fenced && next == BrokerState::unfenced) {
-    unused_registrations_.erase(request.id);
     add_fencing(out, *broker, false);
     move_partitions(tip, config_, request.id, Move::comes, out);
   } else if (next == BrokerState::shutting_down && !broker->is_in_controlled_shutdown) {
@@ -378,7 +362,6 @@ Decision Controller::decide(Image const& tip, UnregisterBroker const& request, M
     decision.records.add(r, 0);
     fencing_.forget(request.id);
     heartbeats_.erase(request.id);
-    unused_registrations_.erase(request.id);
   }
   decision.answer = std::move(answer);
   return decision;
@@ -457,7 +440,6 @@ void Controller::observe_brokers(Image const& image, Mono now) {
 
 void Controller::reset_sessions(Image const& tip, Mono now) {
   heartbeats_.clear();
-  unused_registrations_.clear();
   observe_brokers(tip, now);
 }
 

@@ -1,5 +1,7 @@
 #include "millrace/metadata/image.h"
 
+#include <tuple>
+
 #include "millrace/base/assert.h"
 
 namespace millrace::metadata {
@@ -14,6 +16,14 @@ bool BrokerImage::has_online_directory(DirectoryId const& directory) const {
   if (directory == kDirectoryUnassigned || directory == kDirectoryMigrating) return true;
   if (directory == kDirectoryLost) return false;
   return directories.empty() || std::binary_search(directories.begin(), directories.end(), directory);
+}
+
+bool operator==(BrokerImage const& a, BrokerImage const& b) {
+  auto const facts = [](BrokerImage const& x) {
+    return std::tie(x.id, x.epoch, x.incarnation_id, x.endpoints, x.features, x.rack, x.is_fenced, x.is_in_controlled_shutdown, x.directories,
+                    x.cordoned_directories);
+  };
+  return facts(a) == facts(b);
 }
 
 bool PartitionImage::has_replica(BrokerId broker) const {

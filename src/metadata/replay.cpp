@@ -67,6 +67,11 @@ void put_broker(Target t, std::shared_ptr<BrokerImage const> broker) {
   t.delta.brokers.insert(id);
 }
 
+void set_fenced(BrokerImage& broker, bool is_fenced) {
+  broker.is_fenced = is_fenced;
+  if (!is_fenced) broker.unused_since = broker.epoch;
+}
+
 Status apply(Target t, RegisterBrokerRecord const& r) {
   auto broker = std::make_shared<BrokerImage>();
   broker->id = BrokerId{r.broker_id};
@@ -77,7 +82,9 @@ Status apply(Target t, RegisterBrokerRecord const& r) {
   }
   broker->features = sorted_features(r.features);
   if (r.rack) broker->rack = std::string(*r.rack);
-  broker->is_fenced = r.fenced;
+  auto const* before = t.image.find_broker(broker->id);
+  broker->unused_since = before == nullptr ? r.broker_epoch : before->unused_since;
+  set_fenced(*broker, r.fenced);
   broker->is_in_controlled_shutdown = r.in_controlled_shutdown;
   broker->directories = sorted_uuids(r.log_dirs);
   if (!r.cordoned_log_dirs.is_null()) broker->cordoned_directories = sorted_uuids(r.cordoned_log_dirs);
@@ -92,14 +99,14 @@ Status apply(Target t, UnregisterBrokerRecord const& r) {
   return {};
 }
 
-Status set_fenced(Target t, int32_t id, int64_t epoch, bool fenced) {
+Status change_fenced(Target t, int32_t id, int64_t epoch, bool fenced) {
   MR_TRY_ASSIGN(auto broker, broker_for_change(t, id, epoch, fenced ? "fencing" : "unfencing"));
-  broker->is_fenced = fenced;
+  set_fenced(*broker, fenced);
   put_broker(t, std::move(broker));
   return {};
 }
-Status apply(Target t, FenceBrokerRecord const& r) { return set_fenced(t, r.id, r.epoch, true); }
-Status apply(Target t, UnfenceBrokerRecord const& r) { return set_fenced(t, r.id, r.epoch, false); }
+Status apply(Target t, FenceBrokerRecord const& r) { return change_fenced(t, r.id, r.epoch, true); }
+Status apply(Target t, UnfenceBrokerRecord const& r) { return change_fenced(t, r.id, r.epoch, false); }
 
 Status apply(Target t, BrokerRegistrationChangeRecord const& r) {
   MR_TRY_ASSIGN(auto broker, broker_for_change(t, r.broker_id, r.broker_epoch, "registration change"));
@@ -107,7 +114,7 @@ Status apply(Target t, BrokerRegistrationChangeRecord const& r) {
   if (r.in_controlled_shutdown < 0 || r.in_controlled_shutdown > 1) {
     return misfit("in_controlled_shutdown {} of broker {} is not 0 or 1", r.in_controlled_shutdown, r.broker_id);
   }
-  if (r.fenced != 0) broker->is_fenced = r.fenced > 0;
+  if (r.fenced != 0) set_fenced(*broker, r.fenced > 0);
   if (r.in_controlled_shutdown != 0) broker->is_in_controlled_shutdown = true;
   if (!r.log_dirs.empty()) broker->directories = sorted_uuids(r.log_dirs);
   if (!r.cordoned_log_dirs.is_null()) broker->cordoned_directories = sorted_uuids(r.cordoned_log_dirs);

@@ -195,9 +195,9 @@ TEST(Partitions, AStartThatNeverBecameActiveCostsNoEligibility) {
             "leader=1 epoch=0/2 isr=[1,2] elr=[] last=[]");
   // Nor does a start with a disk that was lost come back by naming an older one.
   EXPECT_EQ(partition_of([](Story& story) { story.register_broker(3, 40, -1); }), "leader=1 epoch=0/2 isr=[1,2] elr=[] last=[]");
-  // Whoever leads next does not know what was asked of the one before.
+  // Whoever leads next knows it from the log.
   EXPECT_EQ(partition_of([](Story& story) { story.controller().reset_sessions(story.image(), Mono{}); }),
-            "leader=1 epoch=0/2 isr=[1,2] elr=[] last=[]");
+            "leader=1 epoch=0/1 isr=[1,2] elr=[3] last=[]");
 }
 
 TEST(Partitions, WithoutAnySafeReplicaTheLastLeaderOrAnUncleanOneLeads) {

@@ -109,22 +109,12 @@ class Controller {
     int64_t metadata_offset = -1;
     int64_t shutdown_offset = -1;  // where its leaderships were moved away
   };
-  // A broker that was killed before it heard how it had been registered names the registration before. It has joined
-  // nothing since: from `first_epoch` to `epoch` each registration was as after a clean stop, and all but the first
-  // stayed fenced.
-  struct UnusedRegistrations {
-    int64_t first_epoch = -1;
-    int64_t epoch = -1;
-  };
-  bool is_clean_start(BrokerImage const* existing, RegisterBroker const& request) const;
-  void note_registration(BrokerImage const* existing, bool is_clean, BrokerId id, int64_t epoch);
 
   ControllerConfig config_;
   std::function<Uuid()> make_uuid_;
   Fencing fencing_;                            // soft
   fencing::Effects fencing_effects_;           // until take_probes()
   std::map<BrokerId, Heartbeats> heartbeats_;  // soft
-  std::map<BrokerId, UnusedRegistrations> unused_registrations_;  // soft: who leads next takes such a start for unclean
   MutationQuotas mutation_quotas_;             // soft
 };
 

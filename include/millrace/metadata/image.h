@@ -40,6 +40,9 @@ struct SupportedFeature {
 struct BrokerImage {
   BrokerId id;
   int64_t epoch{};  // offset of its registration record
+  // From this registration on to `epoch` none but the first became active, so that whoever knows of any of them as its
+  // last has missed nothing since. The log tells it, a snapshot does not: equal brokers may differ in it.
+  int64_t unused_since{};
   Uuid incarnation_id;
   std::vector<Endpoint> endpoints;
   std::vector<SupportedFeature> features;
@@ -55,7 +58,7 @@ struct BrokerImage {
   bool has_online_directory(DirectoryId const& directory) const;
   // May lead and be chosen for new replicas.
   bool is_active() const { return !is_fenced && !is_in_controlled_shutdown; }
-  friend bool operator==(BrokerImage const&, BrokerImage const&) = default;
+  friend bool operator==(BrokerImage const& a, BrokerImage const& b);
 };
 
 struct ControllerImage {
