@@ -391,6 +391,7 @@ bool FetchJob::read_part(Part& part, env::Wait wait) {
   request.bytes_max = bytes_max;
   request.upper = upper;
   request.at_least_one_batch = needs_one_batch_;
+  request.without_cut_batch = is_follower();  // it would throw the piece away and fetch that batch anew
   request.with_aborted_transactions = limit_ == ReadLimit::last_stable;
   request.region_bytes_min = context_->services().config.region_bytes_min;
   request.wait = wait;

@@ -112,7 +112,7 @@ class Live final : public Connection, public env::ConnectionEvents, public std::
       auto const into = incoming_.empty() ? MutableByteView(prefix_).subspan(received_)
                                           : incoming_.mutable_view().subspan(received_);
       auto const outcome = wire_->read_some(into);
-      if (outcome.state == env::ReadState::would_block) return;
+      if (outcome.state == env::ReadState::would_block) return await_more();
       if (outcome.state != env::ReadState::some) return fail({ErrorKind::cancelled, "the server closed the connection"});
       received_ += outcome.count;
       if (incoming_.empty()) {
@@ -122,6 +122,10 @@ class Live final : public Connection, public env::ConnectionEvents, public std::
         deliver(std::exchange(incoming_, {}));
       }
     }
+  }
+
+  void await_more() {
+    wire_->set_read_low_water(incoming_.empty() ? 1 : env::read_low_water(incoming_.size() - received_));
   }
 
   bool begin_frame() {

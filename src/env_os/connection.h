@@ -46,7 +46,7 @@ class Socket final : public std::enable_shared_from_this<Socket> {
   // close its side: many clients look at a connection only when they use it.
   static constexpr auto kLingerMax = 2s;
   static constexpr auto kLingerQuietMax = 100ms;
-  static constexpr auto kAcknowledgementCheckFirst = 5ms;
+  static constexpr auto kAcknowledgementCheckFirst = 50ms;
   static constexpr auto kAcknowledgementCheckMax = 1s;
 
   // A lease registered under the address of this object, so that one lease may stand in several responses.

@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "millrace/base/assert.h"
+#include "millrace/env/network.h"
 
 namespace millrace::net {
 
@@ -76,8 +77,7 @@ Result<std::optional<SharedBytes>> FrameReader::next_frame(int64_t frame_bytes_m
 }
 
 size_t FrameReader::low_water() const {
-  if (!frame_bytes_ || *frame_bytes_ <= pending() + kLowWaterFrom) return 1;
-  return std::min(*frame_bytes_ - pending(), kLowWaterMax);
+  return frame_bytes_ && *frame_bytes_ > pending() ? env::read_low_water(*frame_bytes_ - pending()) : 1;
 }
 
 }  // namespace millrace::net

@@ -17,9 +17,6 @@ class FrameReader {
   // A frame of up to this size gets its whole buffer as soon as its length is known; a larger one as its bytes come,
   // so that an announced length alone costs nobody memory.
   static constexpr size_t kAtOnceBytesMax = 2_MiB;
-  // While more than this is missing of a frame, reads may wait for larger pieces.
-  static constexpr size_t kLowWaterFrom = 64_KiB;
-  static constexpr size_t kLowWaterMax = 512_KiB;
 
   explicit FrameReader(std::shared_ptr<BufferPool> pool) : pool_(std::move(pool)) {}
 

@@ -665,6 +665,15 @@ std::optional<Segment::Located> Segment::recent_locked(Offset offset) const {
   return std::nullopt;
 }
 
+// Where the batch begins that would be cut at `end`; `end` if none would be, or it is not one of the newest.
+Position Segment::before_cut_batch(Position end) const {
+  std::lock_guard lock(mutex_);
+  for (auto const& recent : recent_) {
+    if (Position const start(recent.position); start < end && end < start + recent.bytes) return start;
+  }
+  return end;
+}
+
 Result<Segment::Located> Segment::walk(env::File& file, Hint const& hint, Offset offset, Position limit,
                                        env::Wait wait) {
   if (hint.position >= limit) {
@@ -821,6 +830,7 @@ Result<std::optional<ReadResult>> Segment::read(ReadRequest const& request, Posi
     return Error{ErrorKind::corrupt,
                  fmt::format("{}: batch at {} goes past {}", file_.path(), located.position, limit)};
   }
+  if (request.without_cut_batch && bytes > located.batch_bytes) bytes = before_cut_batch(located.position + bytes) - located.position;
   result.bytes = bytes;
   result.is_first_batch_cut = bytes < located.batch_bytes;
   if (bytes == 0) return std::optional(std::move(result));

@@ -280,6 +280,7 @@ class Segment : public std::enable_shared_from_this<Segment> {
   };
   Result<std::optional<Tail>> read_tail(env::File& log, Offset offset, std::optional<SavedIndexes> const& saved);
   std::optional<Located> recent_locked(Offset offset) const;
+  Position before_cut_batch(Position end) const;
   Result<Located> walk(env::File& file, Hint const& hint, Offset offset, Position limit, env::Wait wait);
   Result<std::shared_ptr<env::File>> acquire(env::Wait wait);
   struct Piece {

@@ -55,7 +55,9 @@ class FakeReactor final : public env::Reactor {
 struct Server {
   std::string sent;
   std::string incoming;
+  size_t piece_bytes = 3;  // split anywhere
   bool is_ended = false;
+  size_t low_water = 1;
   env::ConnectionEvents* events = nullptr;
 
   void say(SharedBytes const& frame) {
@@ -76,13 +78,13 @@ class FakeConnection final : public env::Connection {
     if (server_.incoming.empty()) {
       return {server_.is_ended ? env::ReadState::end : env::ReadState::would_block, 0};
     }
-    auto const count = std::min<size_t>(into.size(), 3);  // split anywhere
+    auto const count = std::min(into.size(), server_.piece_bytes);
     auto const given = std::min(count, server_.incoming.size());
     std::memcpy(into.data(), server_.incoming.data(), given);
     server_.incoming.erase(0, given);
     return {env::ReadState::some, given};
   }
-  void set_read_low_water(size_t) override {}
+  void set_read_low_water(size_t bytes) override { server_.low_water = bytes; }
   env::Unread unread() override { return {server_.incoming.size(), server_.is_ended}; }
   void send(env::Response response) override {
     for (auto const& chunk : response.chunks) server_.sent += as_text(std::get<SharedBytes>(chunk).view());
@@ -188,6 +190,31 @@ TEST_F(ConnectionTest, matches_pipelined_answers_in_order) {
   response.cluster_id = "second";
   server.say(frame_of(3, 1, response));
   EXPECT_EQ(outcomes, (std::vector<std::string>{"first", "second"}));
+}
+
+TEST_F(ConnectionTest, does_not_wake_for_each_piece_of_a_large_answer) {
+  open();
+  answer_versions();
+  describe();
+  std::string const host(250, 'x');
+  std::vector<protocol::DescribeClusterResponse::DescribeClusterBroker> brokers(4000);
+  for (auto& broker : brokers) broker.host = host;
+  protocol::DescribeClusterResponse response;
+  response.cluster_id = "large";
+  response.brokers = brokers;
+  auto const frame = frame_of(2, 1, response);
+  server.piece_bytes = frame.size();
+  auto const say = [&](size_t from, size_t to) {
+    server.incoming = as_text(frame.view().subspan(from, to - from));
+    server.events->on_readable();
+  };
+  say(0, 100'000);
+  EXPECT_EQ(server.low_water, env::kReadLowWaterMax);
+  say(100'000, frame.size() - 1);
+  EXPECT_EQ(server.low_water, 1u);
+  say(frame.size() - 1, frame.size());
+  EXPECT_EQ(server.low_water, 1u);
+  EXPECT_EQ(outcomes, std::vector<std::string>{"large"});
 }
 
 TEST_F(ConnectionTest, a_wrong_correlation_id_fails_everything_in_flight) {

@@ -121,7 +121,7 @@ TEST(FrameReader, an_announced_length_alone_costs_little) {
   ASSERT_TRUE(fixture.reader.next_frame(kFrameBytesMax).ok());
   EXPECT_GT(fixture.reader.room({}).size(), 0u);
   EXPECT_LE(fixture.memory->used(), int64_t{2} << 20);
-  EXPECT_EQ(fixture.reader.low_water(), FrameReader::kLowWaterMax);
+  EXPECT_EQ(fixture.reader.low_water(), env::kReadLowWaterMax);
 }
 
 // Reads up to `count` bytes of a large frame into `reader`, as far as it gets room; the rest of the frame never comes.

@@ -108,6 +108,13 @@ TEST_F(LogTest, reads_stop_at_the_upper_limit_and_give_at_least_one_batch) {
   EXPECT_TRUE(cut.is_first_batch_cut);
   auto const over = read({.from = Offset(0), .bytes_max = mark.position.value + 20, .upper = log->end()});
   EXPECT_EQ(over.bytes, mark.position.value + 20);
+  auto const whole = [&](int64_t bytes_max) {
+    return read({.from = Offset(0), .bytes_max = bytes_max, .upper = log->end(), .without_cut_batch = true}).bytes;
+  };
+  EXPECT_EQ(whole(mark.position.value + 20), mark.position.value);
+  EXPECT_EQ(whole(mark.position.value), mark.position.value);
+  EXPECT_EQ(whole(10), mark.position.value);
+  EXPECT_EQ(whole(1 << 20), log->end().position.value);
 }
 
 TEST_F(LogTest, a_kill_loses_nothing_and_recovery_reads_only_past_the_recovery_point) {

@@ -1,5 +1,6 @@
 // TCP. A connection belongs to one reactor; all calls and events happen on its thread unless said otherwise.
 #pragma once
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -8,6 +9,7 @@
 #include "millrace/base/result.h"
 #include "millrace/base/task.h"
 #include "millrace/base/time.h"
+#include "millrace/base/units.h"
 #include "millrace/bytes/view.h"
 #include "millrace/env/reactor.h"
 #include "millrace/env/response.h"
@@ -31,6 +33,13 @@ struct Unread {
   size_t bytes{};
   bool is_all{};  // nothing will follow: the peer has closed its side, or reset the connection
 };
+
+// For set_read_low_water(): a reader that misses much of a frame need not wake for each piece that the network carries.
+inline constexpr size_t kReadLowWaterFrom = 64_KiB;
+inline constexpr size_t kReadLowWaterMax = 512_KiB;
+constexpr size_t read_low_water(size_t missing_bytes) {
+  return missing_bytes <= kReadLowWaterFrom ? 1 : std::min(missing_bytes, kReadLowWaterMax);
+}
 
 class ConnectionEvents {
  public:

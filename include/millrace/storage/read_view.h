@@ -67,12 +67,13 @@ struct ReadRequest {
   int64_t bytes_max{};
   LogMark upper;                   // nothing at or past it is returned: high watermark, last stable offset or end
   bool at_least_one_batch = true;  // the first batch comes whole even if it is larger than bytes_max
+  bool without_cut_batch = false;  // the last one is left out rather than cut, where the newest batches tell its bounds
   bool with_aborted_transactions = false;
   int64_t region_bytes_min = 64 * 1024;  // results at least this large become a file region
   env::Wait wait = env::Wait::yes;       // no: ErrorKind::would_block when an index or the bytes are not in memory
 };
 
-// As in Kafka a read stays inside one segment and its last batch may be cut at bytes_max.
+// As in Kafka a read stays inside one segment and its last batch may be cut at bytes_max, unless it is asked for without.
 struct ReadResult {
   LogMark start;                      // log position of the first returned batch; `start.offset` is the asked one
   std::optional<env::Chunk> records;  // none: nothing between `from` and the upper limit
