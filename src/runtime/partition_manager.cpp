@@ -7,6 +7,18 @@
 #include "millrace/metadata/features.h"
 
 namespace millrace::runtime {
+namespace {
+
+// Of which nothing was ever synced, and nobody knows which topic it was made for.
+bool is_nobodys(storage::PartitionDirectory const& entry) { return !entry.topic_id && !entry.was_synced; }
+
+// What of two directories has the records that were acknowledged nobody here can tell. Kafka does not start either.
+bool may_be_the_same(storage::PartitionDirectory const& a, storage::PartitionDirectory const& b) {
+  if (is_nobodys(a) || is_nobodys(b)) return false;
+  return !a.topic_id || !b.topic_id || a.topic_id == b.topic_id;
+}
+
+}  // namespace
 
 PartitionManager::PartitionManager(env::Env& env, RunLists& run_lists, std::vector<storage::LogDirectory*> directories,
                                    PartitionManagerOptions options)
@@ -68,6 +80,12 @@ void PartitionManager::start(Callback<void(Status)> ready) {
                  for (auto& entry : *list) {
                    if (entry.is_future) continue;
                    auto const name = entry.topic_partition;
+                   for (auto [other, end] = found_.equal_range(name); other != end; ++other) {
+                     if (!may_be_the_same(other->second.entry, entry)) continue;
+                     return std::move(state->ready)(Error{
+                         ErrorKind::invalid, fmt::format("{} lies in both {} and {}: move the one that is not wanted out of its log directory",
+                                                         entry.name, other->second.directory->path(), directories_[d]->path())});
+                   }
                    found_.emplace(name, Found{directories_[d], std::move(entry)});
                  }
                  arm_flush(*directories_[d], reactor().now() + kFlushTickMin);
@@ -142,22 +160,19 @@ void PartitionManager::add(TopicIdPartition const& id, std::string const& topic,
     table_.emplace(id, driver);
   }
   Opening opening{.driver = driver};
-  auto const found = found_.find({topic, id.partition});
-  bool const is_damaged = found != found_.end() && !found->second.entry.topic_id && found->second.entry.was_synced;
-  if (found != found_.end() && (found->second.entry.topic_id == id.topic_id || is_damaged)) {
-    opening.directory = found->second.directory;
-    opening.existing = std::move(found->second.entry);
-    found_.erase(found);
-  } else {
-    if (found != found_.end()) {
-      // Of another topic with the same name, or of nobody knows which: then none of its records was ever synced. Kafka
-      // renames a directory without the file, too.
-      auto const old = std::move(found->second);
-      found_.erase(found);
-      set_aside(old.entry, *old.directory);
+  for (auto [at, end] = found_.equal_range({topic, id.partition}); at != end;) {
+    auto found = std::move(at->second);
+    at = found_.erase(at);
+    bool const is_damaged = !found.entry.topic_id && found.entry.was_synced;
+    if (opening.directory == nullptr && (found.entry.topic_id == id.topic_id || is_damaged)) {
+      opening.directory = found.directory;
+      opening.existing = std::move(found.entry);
+    } else {
+      // Of another topic with the same name, or nobody's. Kafka renames a directory without the file, too.
+      set_aside(found.entry, *found.directory);
     }
-    opening.directory = choose_directory(partition);
   }
+  if (opening.directory == nullptr) opening.directory = choose_directory(partition);
   placed_[id] = opening.directory;
   ++partition_counts_[opening.directory];
   opening_.push_back(std::move(opening));

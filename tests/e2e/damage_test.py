@@ -187,6 +187,22 @@ def foreign_data():
         assert (count_of(broker, 0), count_of(broker, 1)) == (50, 50)
 
 
+def a_partition_in_two_log_directories():
+    with Broker() as broker:
+        one, other = broker.data, broker.directory / "other"
+        broker.settings |= {"log.dirs": f"{one},{other}", "metadata.log.dir": one}
+        broker.start()
+        fill(broker)
+        broker.stop()
+        place, copy = (one, other) if (one / "t-0").exists() else (other, one)
+        shutil.copytree(place / "t-0", copy / "t-0")
+        why = refusal(broker)
+        assert f"t-0 lies in both {one} and {other}" in why, why
+        shutil.rmtree(copy / "t-0")
+        broker.start()
+        assert (count_of(broker, 0), count_of(broker, 1)) == (50, 50)
+
+
 def wait_until(condition, timeout=10):
     end = time.monotonic() + timeout
     while not condition():
@@ -304,4 +320,4 @@ def killed_again_and_again(rounds=8):
 
 if __name__ == "__main__":
     main(torn_end, missing_bytes_that_were_synced, helper_files, older_topic_of_the_same_name, foreign_data,
-         stopped_during_its_start, killed_again_and_again)
+         a_partition_in_two_log_directories, stopped_during_its_start, killed_again_and_again)

@@ -130,7 +130,7 @@ class PartitionManager {
   mutable std::shared_mutex table_mutex_;
   std::unordered_map<TopicIdPartition, std::shared_ptr<PartitionDriver>> table_;
 
-  std::map<TopicPartition, Found> found_;            // on disk, not yet claimed by the image
+  std::multimap<TopicPartition, Found> found_;       // on disk, not yet claimed by the image
   std::map<storage::LogDirectory*, size_t> partition_counts_;
   std::map<TopicIdPartition, storage::LogDirectory*> placed_;
   std::set<TopicPartition> removing_;                // the name is taken until its directory is renamed
