@@ -64,6 +64,7 @@ void PartitionDriver::open(std::shared_ptr<storage::PartitionLog> log, RunList& 
         end_ = log_->end();
         opened_at_ = end_;
         synced_ = log_->recovery_point();
+        publish_epochs();  // also for one that is closed before it has a role
         is_log_busy_.store(false, std::memory_order_relaxed);
         // The role waits among the log tasks; until it is known requests go on waiting.
         log_is_free();
