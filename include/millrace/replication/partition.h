@@ -53,6 +53,7 @@ struct FollowerView {
   Offset log_start_offset{-1};  // likewise
   std::optional<Mono> caught_up_at;
   bool is_in_sync = false;
+  int64_t known_broker_epoch = -1;  // the registration that this leader has heard of
 };
 
 // What the cluster knows of a broker.

@@ -1,6 +1,7 @@
 #include "sim/run/data_oracle.h"
 
 #include <algorithm>
+#include <limits>
 
 namespace millrace::sim {
 namespace {
@@ -200,12 +201,16 @@ void DataOracle::observe_partition(size_t p, size_t node, ClusterNode& of) {
   if (replica.leads != marks.epoch) {
     replica.leads = marks.epoch;
     replica.mark = Offset{-1};
+    replica.registrations.clear();
     on_leads(p, node, *driver, marks);
   }
   if (replica.mark != marks.high_watermark.offset) {
     replica.mark = marks.high_watermark.offset;
     on_mark(p, node, of, *driver, marks, marks.epoch);
   }
+  bool const has_losses = std::ranges::any_of(partitions_[p].replicas, [](auto const& each) { return !each.lost_ends.empty(); });
+  if (!has_losses) return;
+  for (auto const& follower : driver->followers()) replica.registrations[follower.id] = follower.known_broker_epoch;
 }
 
 void DataOracle::on_follower(size_t p, size_t node, storage::Marks const& marks) {
@@ -256,6 +261,12 @@ void DataOracle::on_leads(size_t p, size_t node, runtime::PartitionDriver const&
   }
 }
 
+int64_t DataOracle::known_registration(Replica const& leader, ClusterNode const& of, size_t node) {
+  if (auto const known = leader.registrations.find(id_of(node)); known != leader.registrations.end()) return known->second;
+  auto const* broker = of.image()->find_broker(id_of(node));
+  return broker == nullptr ? std::numeric_limits<int64_t>::max() : broker->epoch;
+}
+
 void DataOracle::on_mark(size_t p, size_t node, ClusterNode const& of, runtime::PartitionDriver const& driver, storage::Marks const& marks,
                          LeaderEpoch led) {
   auto& partition = partitions_[p];
@@ -269,9 +280,9 @@ void DataOracle::on_mark(size_t p, size_t node, ClusterNode const& of, runtime::
   size_t holders = 0;
   for (size_t i = 0; i < partition.replicas.size(); ++i) {
     auto const& replica = partition.replicas[i];
-    auto const* known = of.image()->find_broker(id_of(i));
-    // A leader takes the word of any registration but an earlier one, and may know of a later one only by its word.
-    auto const lost = known == nullptr ? replica.lost_ends.end() : replica.lost_ends.lower_bound(known->epoch);
+    // A leader takes the word of any registration but an earlier one, and may know of a later one only by its word. What it
+    // hears of in this very event may have come after the mark moved.
+    auto const lost = replica.lost_ends.lower_bound(known_registration(partition.replicas[node], of, i));
     bool const is_taken_to_have_it =
         std::any_of(lost, replica.lost_ends.end(), [&](auto const& each) { return each.second >= mark; });
     if (is_taken_to_have_it || is_holder(p, i, *epochs, marks.log_start, mark)) ++holders;

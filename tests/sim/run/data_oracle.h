@@ -67,6 +67,8 @@ class DataOracle {
     // What it had when it lost power, by the broker epoch that it had: a leader that is cut off may know an old one.
     std::map<int64_t, Offset> lost_ends;
     int32_t caught_up_in = -1;  // the partition epoch
+    // As a leader: the registrations that it knew before its last event. Kept once somebody has lost something.
+    std::map<BrokerId, int64_t> registrations;
   };
   struct Commit {
     LeaderEpoch by{-1};
@@ -98,6 +100,8 @@ class DataOracle {
   // As the leader of epoch `led`.
   void on_mark(size_t p, size_t node, ClusterNode const& of, runtime::PartitionDriver const& driver, storage::Marks const& marks,
                LeaderEpoch led);
+  // The registration of `node` that the leader knew before its last event, or knows if that was its first.
+  static int64_t known_registration(Replica const& leader, ClusterNode const& of, size_t node);
   // Has the replica, whose end is not below `end`, what the leader has there? What nobody has seen of it, it may have.
   bool is_holder(size_t p, size_t node, storage::LeaderEpochs const& leaders, Offset log_start, Offset end);
   // Empty: the replica has what is committed, below `end`.
