@@ -5,6 +5,7 @@
 
 #include "../../src/net/frame_reader.h"
 #include "millrace/base/random.h"
+#include "millrace/env/network.h"
 
 namespace millrace::net {
 namespace {
