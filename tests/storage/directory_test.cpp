@@ -84,6 +84,32 @@ TEST(MetadataLog, is_truncated_reset_to_a_snapshot_and_shortened) {
   EXPECT_EQ(log->snapshots(), (std::vector<SnapshotId>{{Offset(100), LeaderEpoch(7)}}));
 }
 
+// The same where the log ends past the snapshot: what was never committed lies in the place of what was.
+TEST(MetadataLog, that_parts_from_a_snapshot_is_reset_when_it_opens) {
+  Machine machine;
+  MR_ASSERT_OK(machine.start());
+  auto log = *PlainLog::open(*machine.directory, {}, {}, kNow);
+  auto const batch = make_batch({.count = 12, .epoch = 7});
+  ByteView const view(batch);
+  MR_ASSERT_OK(log->append({&view, 1}, kNow));
+  auto const restart_with = [&](SnapshotId const& id) {
+    auto download = *log->begin_download(id);
+    MR_ASSERT_OK(download->append(as_bytes("whole")));
+    MR_ASSERT_OK(download->finish());
+    download.reset();
+    log.reset();
+    machine.kill();
+    MR_ASSERT_OK(machine.start());
+    log = *PlainLog::open(*machine.directory, {}, {}, kNow);
+  };
+  restart_with({Offset(8), LeaderEpoch(7)});
+  EXPECT_EQ(log->end().offset, Offset(12));
+  restart_with({Offset(10), LeaderEpoch(8)});
+  EXPECT_EQ(log->log_start(), Offset(10));
+  EXPECT_EQ(log->end().offset, Offset(10));
+  EXPECT_EQ(log->epochs().latest(), (EpochStart{LeaderEpoch(8), Offset(10)}));
+}
+
 TEST(Directory, deleted_partitions_are_gone_at_once_and_removed_later) {
   Machine machine;
   MR_ASSERT_OK(machine.start());
