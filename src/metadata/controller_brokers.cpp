@@ -191,7 +191,8 @@ ApiError check_features(Image const& tip, RegisterBroker const& request) {
 // A broker that was killed before it heard how it had been registered names a registration before that one. Of one that
 // was unregistered nobody knows any more how it had been registered.
 bool is_clean_start(BrokerImage const* existing, RegisterBroker const& request) {
-  return existing != nullptr && existing->unused_since <= request.previous_broker_epoch && request.previous_broker_epoch <= existing->epoch;
+  auto const named = request.previous_broker_epoch;
+  return existing != nullptr && existing->unused_since <= named && named <= existing->epoch;
 }
 
 }  // namespace

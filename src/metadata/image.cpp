@@ -20,8 +20,8 @@ bool BrokerImage::has_online_directory(DirectoryId const& directory) const {
 
 bool operator==(BrokerImage const& a, BrokerImage const& b) {
   auto const facts = [](BrokerImage const& x) {
-    return std::tie(x.id, x.epoch, x.incarnation_id, x.endpoints, x.features, x.rack, x.is_fenced, x.is_in_controlled_shutdown, x.directories,
-                    x.cordoned_directories);
+    return std::tie(x.id, x.epoch, x.incarnation_id, x.endpoints, x.features, x.rack, x.is_fenced,
+                    x.is_in_controlled_shutdown, x.directories, x.cordoned_directories);
   };
   return facts(a) == facts(b);
 }

@@ -174,7 +174,9 @@ int64_t PartitionMachine::lag_max() const {
 
 void PartitionMachine::list_followers(std::vector<FollowerView>& out) const {
   out.clear();
-  for (auto const& f : followers_) out.push_back({f.id, f.end_offset, f.log_start_offset, f.caught_up_at, f.is_in_sync, f.broker.epoch});
+  for (auto const& f : followers_) {
+    out.push_back({f.id, f.end_offset, f.log_start_offset, f.caught_up_at, f.is_in_sync, f.broker.epoch});
+  }
 }
 
 Offset PartitionMachine::low_watermark() const {

@@ -18,6 +18,11 @@ bool may_be_the_same(storage::PartitionDirectory const& a, storage::PartitionDir
   return !a.topic_id || !b.topic_id || a.topic_id == b.topic_id;
 }
 
+Error is_in_both(std::string const& name, storage::LogDirectory const& a, storage::LogDirectory const& b) {
+  return {ErrorKind::invalid, fmt::format("{} lies in both {} and {}: move the one that is not wanted out of its log directory",
+                                          name, a.path(), b.path())};
+}
+
 }  // namespace
 
 PartitionManager::PartitionManager(env::Env& env, RunLists& run_lists, std::vector<storage::LogDirectory*> directories,
@@ -82,9 +87,7 @@ void PartitionManager::start(Callback<void(Status)> ready) {
                    auto const name = entry.topic_partition;
                    for (auto [other, end] = found_.equal_range(name); other != end; ++other) {
                      if (!may_be_the_same(other->second.entry, entry)) continue;
-                     return std::move(state->ready)(Error{
-                         ErrorKind::invalid, fmt::format("{} lies in both {} and {}: move the one that is not wanted out of its log directory",
-                                                         entry.name, other->second.directory->path(), directories_[d]->path())});
+                     return std::move(state->ready)(is_in_both(entry.name, *other->second.directory, *directories_[d]));
                    }
                    found_.emplace(name, Found{directories_[d], std::move(entry)});
                  }

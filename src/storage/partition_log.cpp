@@ -288,7 +288,7 @@ Result<Offset> PartitionLog::Body::sync() {
   return target;
 }
 
-// Of the directory, once. Where its metadata file does not tell the topic's id, the next start sets it aside as a whole.
+// Of the directory, once. Where its metadata file does not tell the topic's id, the next start sets it aside.
 Status PartitionLog::Body::sync_entries() {
   if (!is_directory_unsynced.exchange(false)) return {};
   auto& disk = directory.disk();

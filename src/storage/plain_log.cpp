@@ -73,8 +73,8 @@ Result<std::unique_ptr<PlainLog>> PlainLog::open(LogDirectory& directory, TopicI
   MR_TRY(body->load_snapshots());
   std::unique_ptr<PlainLog> plain(new PlainLog(std::move(body)));
   MR_TRY(plain->sync());
-  // A crash between the arrival of a snapshot and the reset of the log leaves a log that ends below it, or parts from it: what
-  // lies there in an earlier epoch was never committed. Kafka has the same rule.
+  // A crash between the arrival of a snapshot and the reset of the log leaves a log that ends below it, or parts from
+  // it: what lies there in an earlier epoch was never committed. Kafka has the same rule.
   if (auto const latest = plain->latest_snapshot()) {
     auto const last = plain->epochs().latest();
     bool const has_its_epoch = latest->epoch <= (last ? last->epoch : LeaderEpoch{0});

@@ -830,10 +830,13 @@ Result<std::optional<ReadResult>> Segment::read(ReadRequest const& request, Posi
     return Error{ErrorKind::corrupt,
                  fmt::format("{}: batch at {} goes past {}", file_.path(), located.position, limit)};
   }
-  if (request.without_cut_batch && bytes > located.batch_bytes) bytes = before_cut_batch(located.position + bytes) - located.position;
+  if (request.without_cut_batch && bytes > located.batch_bytes) {
+    // Of a log that was cut meanwhile the newest batches tell nothing that fits; it is noticed below.
+    bytes = std::max(before_cut_batch(located.position + bytes) - located.position, int64_t{located.batch_bytes});
+  }
   result.bytes = bytes;
   result.is_first_batch_cut = bytes < located.batch_bytes;
-  if (bytes == 0) return std::optional(std::move(result));
+  if (bytes == 0 || result.is_first_batch_cut) return std::optional(std::move(result));
   if (bytes >= request.region_bytes_min) {
     MR_TRY_ASSIGN(result.records, region(std::move(file), located.position, bytes, request.wait, cuts));
     return std::optional(std::move(result));

@@ -1,6 +1,8 @@
 // A disk for tests with threads: calls of a simulated disk, one at a time.
 #pragma once
+#include <functional>
 #include <mutex>
+#include <utility>
 
 #include "sim/disk.h"
 
@@ -16,11 +18,13 @@ class LockedDisk final : public env::Disk {
  public:
   explicit LockedDisk(env::Disk& disk) : disk_(disk) {}
 
+  std::function<void()> after_log_read;  // what another thread does then, once
+
   Result<std::shared_ptr<env::File>> open(std::string const& path, env::OpenMode mode) override {
     std::lock_guard lock(mutex_);
     auto file = disk_.open(path, mode);
     if (!file) return file;
-    return std::shared_ptr<env::File>(std::make_shared<LockedFile>(mutex_, *std::move(file)));
+    return std::shared_ptr<env::File>(std::make_shared<LockedFile>(mutex_, *std::move(file), path.ends_with(".log") ? &after_log_read : nullptr));
   }
   Result<std::string> read_file(std::string const& path, int64_t bytes_max) override {
     return locked(&env::Disk::read_file, path, bytes_max);
@@ -45,7 +49,8 @@ class LockedDisk final : public env::Disk {
  private:
   class LockedFile final : public env::File {
    public:
-    LockedFile(std::mutex& mutex, std::shared_ptr<env::File> file) : mutex_(mutex), file_(std::move(file)) {}
+    LockedFile(std::mutex& mutex, std::shared_ptr<env::File> file, std::function<void()>* after_read)
+        : mutex_(mutex), file_(std::move(file)), after_read_(after_read) {}
     ~LockedFile() override {
       std::lock_guard lock(mutex_);
       file_.reset();
@@ -55,8 +60,12 @@ class LockedDisk final : public env::Disk {
       return file_->write(at, pieces);
     }
     Result<size_t> read(Position at, MutableByteView into, env::Wait wait) override {
-      std::lock_guard lock(mutex_);
-      return file_->read(at, into, wait);
+      auto got = [&] {
+        std::lock_guard lock(mutex_);
+        return file_->read(at, into, wait);
+      }();
+      if (after_read_ != nullptr && *after_read_) std::exchange(*after_read_, nullptr)();
+      return got;
     }
     bool is_cached(Position at, int64_t bytes) override {
       std::lock_guard lock(mutex_);
@@ -82,6 +91,7 @@ class LockedDisk final : public env::Disk {
    private:
     std::mutex& mutex_;
     std::shared_ptr<env::File> file_;
+    std::function<void()>* after_read_;
   };
 
   std::mutex mutex_;

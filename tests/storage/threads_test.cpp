@@ -33,6 +33,7 @@ TEST(Threads, readers_and_flushes_beside_a_runner_that_appends_rolls_truncates_a
       auto const result = view.read({.from = from,
                                      .bytes_max = random.between(1, 3000),
                                      .upper = now.end,
+                                     .without_cut_batch = random.chance(0.5),
                                      .with_aborted_transactions = true,
                                      .region_bytes_min = random.chance(0.3) ? 1 : 1 << 30});
       if (!result) {
@@ -108,6 +109,35 @@ TEST(Threads, readers_and_flushes_beside_a_runner_that_appends_rolls_truncates_a
   EXPECT_GT(reads.load(), 0);
   auto const all = read_all(*log, log->log_start());
   EXPECT_EQ(static_cast<int64_t>(all.size()), log->size_bytes());
+}
+
+// As where a leader is deposed while it reads for a follower: what it looked up is cut, and a larger batch comes there.
+TEST(Threads, a_read_of_whole_batches_beside_a_truncation_is_told_that_the_place_is_gone) {
+  for (int64_t const region_bytes_min : {int64_t{1}, int64_t{1} << 30}) {
+    sim::DiskHost host;
+    sim::DiskImage image{Random(1)};
+    image.place("/data/.exists", "");
+    auto const inner = image.attach(host);
+    LockedDisk disk(*inner);
+    FileCache files(disk, 16);
+    Machine names;
+    auto directory = *LogDirectory::open(disk, files, names.options());
+    auto log = *directory->create_log(kPartition, kTopicId, {}, kNow);
+    for (int i = 0; i < 60; ++i) MR_ASSERT_OK(append_next(*log, {.count = 1, .value_bytes = 300}));
+    auto const upper = log->end();
+    auto const view = log->view();
+    disk.after_log_read = [&] {
+      MR_ASSERT_OK(log->truncate_to(Offset(5)));
+      MR_ASSERT_OK(append_next(*log, {.count = 1, .value_bytes = 20'000, .epoch = 1}));
+    };
+    auto const result = view.read({.from = Offset(30),
+                                   .bytes_max = 4000,
+                                   .upper = upper,
+                                   .without_cut_batch = true,
+                                   .region_bytes_min = region_bytes_min});
+    ASSERT_FALSE(disk.after_log_read);
+    EXPECT_EQ(result.error().kind, ErrorKind::out_of_range);
+  }
 }
 
 }  // namespace

@@ -40,7 +40,7 @@ struct SupportedFeature {
 struct BrokerImage {
   BrokerId id;
   int64_t epoch{};  // offset of its registration record
-  // From this registration on to `epoch` none but the first became active, so that whoever knows of any of them as its
+  // From this registration on to `epoch` none but the first became active, so that whoever names any of them as its
   // last has missed nothing since. The log tells it, a snapshot does not: equal brokers may differ in it.
   int64_t unused_since{};
   Uuid incarnation_id;

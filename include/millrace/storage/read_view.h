@@ -73,12 +73,12 @@ struct ReadRequest {
   env::Wait wait = env::Wait::yes;       // no: ErrorKind::would_block when an index or the bytes are not in memory
 };
 
-// As in Kafka a read stays inside one segment and its last batch may be cut at bytes_max, unless it is asked for without.
+// As in Kafka a read stays inside one segment and its last batch may be cut at bytes_max.
 struct ReadResult {
   LogMark start;                      // log position of the first returned batch; `start.offset` is the asked one
   std::optional<env::Chunk> records;  // none: nothing between `from` and the upper limit
   int64_t bytes{};
-  bool is_first_batch_cut = false;          // only possible without at_least_one_batch
+  bool is_first_batch_cut = false;  // only possible without at_least_one_batch; there are no records then
   std::vector<AbortedTransaction> aborted;  // in the order of their markers
 };
 

@@ -208,8 +208,8 @@ void DataOracle::observe_partition(size_t p, size_t node, ClusterNode& of) {
     replica.mark = marks.high_watermark.offset;
     on_mark(p, node, of, *driver, marks, marks.epoch);
   }
-  bool const has_losses = std::ranges::any_of(partitions_[p].replicas, [](auto const& each) { return !each.lost_ends.empty(); });
-  if (!has_losses) return;
+  auto const has_lost = [](Replica const& each) { return !each.lost_ends.empty(); };
+  if (std::ranges::none_of(partitions_[p].replicas, has_lost)) return;
   for (auto const& follower : driver->followers()) replica.registrations[follower.id] = follower.known_broker_epoch;
 }
 
@@ -262,7 +262,8 @@ void DataOracle::on_leads(size_t p, size_t node, runtime::PartitionDriver const&
 }
 
 int64_t DataOracle::known_registration(Replica const& leader, ClusterNode const& of, size_t node) {
-  if (auto const known = leader.registrations.find(id_of(node)); known != leader.registrations.end()) return known->second;
+  auto const known = leader.registrations.find(id_of(node));
+  if (known != leader.registrations.end()) return known->second;
   auto const* broker = of.image()->find_broker(id_of(node));
   return broker == nullptr ? std::numeric_limits<int64_t>::max() : broker->epoch;
 }
@@ -280,8 +281,8 @@ void DataOracle::on_mark(size_t p, size_t node, ClusterNode const& of, runtime::
   size_t holders = 0;
   for (size_t i = 0; i < partition.replicas.size(); ++i) {
     auto const& replica = partition.replicas[i];
-    // A leader takes the word of any registration but an earlier one, and may know of a later one only by its word. What it
-    // hears of in this very event may have come after the mark moved.
+    // A leader takes the word of any registration but an earlier one, and may know of a later one only by its word.
+    // What it hears of in this very event may have come after the mark moved.
     auto const lost = replica.lost_ends.lower_bound(known_registration(partition.replicas[node], of, i));
     bool const is_taken_to_have_it =
         std::any_of(lost, replica.lost_ends.end(), [&](auto const& each) { return each.second >= mark; });
