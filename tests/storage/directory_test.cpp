@@ -48,6 +48,18 @@ TEST(MetadataLog, appends_are_durable_and_snapshots_appear_whole) {
   }
 }
 
+// A snapshot of the leader's arrives, and the process is killed before the log is reset to it.
+void restart_after_arrival(Machine& machine, std::unique_ptr<PlainLog>& log, SnapshotId const& id) {
+  auto download = *log->begin_download(id);
+  MR_ASSERT_OK(download->append(as_bytes("whole")));
+  MR_ASSERT_OK(download->finish());
+  download.reset();
+  log.reset();
+  machine.kill();
+  MR_ASSERT_OK(machine.start());
+  log = *PlainLog::open(*machine.directory, {}, {}, kNow);
+}
+
 TEST(MetadataLog, is_truncated_reset_to_a_snapshot_and_shortened) {
   Machine machine;
   MR_ASSERT_OK(machine.start());
@@ -69,15 +81,7 @@ TEST(MetadataLog, is_truncated_reset_to_a_snapshot_and_shortened) {
   MR_ASSERT_OK(download->append(as_bytes("half")));
   download.reset();
   EXPECT_EQ(log->snapshots().size(), 1u);
-  download = *log->begin_download({Offset(100), LeaderEpoch(7)});
-  MR_ASSERT_OK(download->append(as_bytes("whole")));
-  MR_ASSERT_OK(download->finish());
-  download.reset();
-  log.reset();
-  machine.kill();
-  // Killed before the log was reset: it is reset when it opens.
-  MR_ASSERT_OK(machine.start());
-  log = *PlainLog::open(*machine.directory, {}, {}, kNow);
+  restart_after_arrival(machine, log, {Offset(100), LeaderEpoch(7)});
   EXPECT_EQ(log->log_start(), Offset(100));
   EXPECT_EQ(log->end().offset, Offset(100));
   EXPECT_EQ(log->epochs().latest(), (EpochStart{LeaderEpoch(7), Offset(100)}));
@@ -92,19 +96,9 @@ TEST(MetadataLog, that_parts_from_a_snapshot_is_reset_when_it_opens) {
   auto const batch = make_batch({.count = 12, .epoch = 7});
   ByteView const view(batch);
   MR_ASSERT_OK(log->append({&view, 1}, kNow));
-  auto const restart_with = [&](SnapshotId const& id) {
-    auto download = *log->begin_download(id);
-    MR_ASSERT_OK(download->append(as_bytes("whole")));
-    MR_ASSERT_OK(download->finish());
-    download.reset();
-    log.reset();
-    machine.kill();
-    MR_ASSERT_OK(machine.start());
-    log = *PlainLog::open(*machine.directory, {}, {}, kNow);
-  };
-  restart_with({Offset(8), LeaderEpoch(7)});
+  restart_after_arrival(machine, log, {Offset(8), LeaderEpoch(7)});
   EXPECT_EQ(log->end().offset, Offset(12));
-  restart_with({Offset(10), LeaderEpoch(8)});
+  restart_after_arrival(machine, log, {Offset(10), LeaderEpoch(8)});
   EXPECT_EQ(log->log_start(), Offset(10));
   EXPECT_EQ(log->end().offset, Offset(10));
   EXPECT_EQ(log->epochs().latest(), (EpochStart{LeaderEpoch(8), Offset(10)}));

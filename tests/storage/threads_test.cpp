@@ -8,15 +8,27 @@
 namespace millrace::storage {
 namespace {
 
-TEST(Threads, readers_and_flushes_beside_a_runner_that_appends_rolls_truncates_and_deletes) {
+struct SharedDirectory {
+  SharedDirectory() {
+    image.place("/data/.exists", "");
+    inner = image.attach(host);
+    disk.emplace(*inner);
+    files.emplace(*disk, 16);
+    directory = *LogDirectory::open(*disk, *files, names.options());
+  }
+
   sim::DiskHost host;
   sim::DiskImage image{Random(1)};
-  image.place("/data/.exists", "");
-  auto const inner = image.attach(host);
-  LockedDisk disk(*inner);
-  FileCache files(disk, 16);
+  decltype(image.attach(host)) inner;
+  std::optional<LockedDisk> disk;
+  std::optional<FileCache> files;
   Machine names;  // for its options only
-  auto directory = *LogDirectory::open(disk, files, names.options());
+  std::unique_ptr<LogDirectory> directory;
+};
+
+TEST(Threads, readers_and_flushes_beside_a_runner_that_appends_rolls_truncates_and_deletes) {
+  SharedDirectory shared;
+  auto const& directory = shared.directory;
   auto log = *directory->create_log(
       kPartition, kTopicId, {.segment_bytes = 8000, .index_interval_bytes = 100, .retention_bytes = 40'000}, kNow);
   PublishedMarks marks;
@@ -114,19 +126,12 @@ TEST(Threads, readers_and_flushes_beside_a_runner_that_appends_rolls_truncates_a
 // As where a leader is deposed while it reads for a follower: what it looked up is cut, and a larger batch comes there.
 TEST(Threads, a_read_of_whole_batches_beside_a_truncation_is_told_that_the_place_is_gone) {
   for (int64_t const region_bytes_min : {int64_t{1}, int64_t{1} << 30}) {
-    sim::DiskHost host;
-    sim::DiskImage image{Random(1)};
-    image.place("/data/.exists", "");
-    auto const inner = image.attach(host);
-    LockedDisk disk(*inner);
-    FileCache files(disk, 16);
-    Machine names;
-    auto directory = *LogDirectory::open(disk, files, names.options());
-    auto log = *directory->create_log(kPartition, kTopicId, {}, kNow);
+    SharedDirectory shared;
+    auto log = *shared.directory->create_log(kPartition, kTopicId, {}, kNow);
     for (int i = 0; i < 60; ++i) MR_ASSERT_OK(append_next(*log, {.count = 1, .value_bytes = 300}));
     auto const upper = log->end();
     auto const view = log->view();
-    disk.after_log_read = [&] {
+    shared.disk->after_log_read = [&] {
       MR_ASSERT_OK(log->truncate_to(Offset(5)));
       MR_ASSERT_OK(append_next(*log, {.count = 1, .value_bytes = 20'000, .epoch = 1}));
     };
@@ -135,7 +140,7 @@ TEST(Threads, a_read_of_whole_batches_beside_a_truncation_is_told_that_the_place
                                    .upper = upper,
                                    .without_cut_batch = true,
                                    .region_bytes_min = region_bytes_min});
-    ASSERT_FALSE(disk.after_log_read);
+    ASSERT_FALSE(shared.disk->after_log_read);
     EXPECT_EQ(result.error().kind, ErrorKind::out_of_range);
   }
 }
