@@ -2,7 +2,6 @@
 import os
 import shutil
 import signal
-import socket
 import struct
 import subprocess
 import sys
@@ -12,6 +11,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "e2e"))
 import cluster_test  # noqa: E402
+import ports  # noqa: E402
 import wire  # noqa: E402
 
 PROGRAMS = Path(os.environ.get("CHAOS_PROGRAMS", wire.ROOT / "build/release/tests/chaos"))
@@ -123,7 +123,7 @@ class KafkaNode(Node):
         if not config.exists():
             rows = {key: value for key, value in self.settings().items() if not key.startswith("millrace.")}
             config.write_text("".join(f"{key}={value}\n" for key, value in rows.items()))
-            subprocess.run([*java, "kafka.tools.StorageTool", "format", "-t", cluster_test.CLUSTER_ID, "-c", config], check=True,
+            subprocess.run([*java, "kafka.tools.StorageTool", "format", "-t", self.cluster.id, "-c", config], check=True,
                            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         with open(self.folder / "log", "ab") as log:
             self.process = subprocess.Popen([*java, "kafka.Kafka", config], stdout=log, stderr=log, cwd=self.folder, start_new_session=True)
@@ -137,7 +137,8 @@ class KafkaNode(Node):
 
 class Cluster:
     def __init__(self, seed, settings, count=3, kafka_count=0, kafka_libs=None):
-        self.base = int(os.environ.get("PORT", 0)) or self.free_ports(count)
+        self.base = int(os.environ.get("PORT", 0)) or ports.reserve(10 * count)
+        self.id = wire.new_cluster_id()
         self.directory = Path(tempfile.mkdtemp(prefix="millrace-chaos-"))
         self.settings = settings
         self.voters = list(range(1, count + 1))
@@ -149,18 +150,6 @@ class Cluster:
         self.kafka_libs = kafka_libs
         self.nodes = [(KafkaNode if i <= kafka_count else Node)(self, i) for i in self.voters]
         self.bootstrap = ",".join(f"127.0.0.1:{node.client_proxy}" for node in self.nodes)
-
-    @staticmethod
-    def free_ports(count):
-        for base in range(20000 + os.getpid() % 500 * 20, 32000, 20):
-            try:
-                for port in range(base, base + 10 * count):
-                    with socket.socket() as probe:
-                        probe.bind(("127.0.0.1", port))
-                return base
-            except OSError:
-                pass
-        raise SystemExit("no free ports")
 
     def all_ports(self, number):
         return tuple(self.base + 10 * (number - 1) + i for i in range(7))

@@ -6,7 +6,6 @@ restart, leave what was acknowledged. Needs only Python and the binary in $MILLR
     cluster_test.py [TEST...]     PORT=first of the ports (random ones)
 """
 import os
-import random
 import shutil
 import signal
 import struct
@@ -17,10 +16,10 @@ import time
 import urllib.request
 from pathlib import Path
 
+import ports
 import wire
 from wire import Connection
 
-CLUSTER_ID = "4L6g3nShT-eMCtK--X86sw"
 OFFSET_COMMIT, OFFSET_FETCH, FIND_COORDINATOR, DESCRIBE_QUORUM = 8, 9, 10, 55
 # UNKNOWN_TOPIC_OR_PARTITION, LEADER_NOT_AVAILABLE, NOT_LEADER_OR_FOLLOWER, REQUEST_TIMED_OUT, REPLICA_NOT_AVAILABLE,
 # COORDINATOR_LOAD_IN_PROGRESS, COORDINATOR_NOT_AVAILABLE, NOT_COORDINATOR, NOT_ENOUGH_REPLICAS (and after the append),
@@ -63,7 +62,7 @@ class Node:
             quorum = {} if "controller" in self.roles else {"controller.quorum.bootstrap.servers": first}
         return {"process.roles": self.roles, "node.id": self.id, **quorum,
                 "controller.listener.names": "CONTROLLER", "listeners": ",".join(listeners), "log.dirs": self.folder / "data",
-                "millrace.cluster.id": CLUSTER_ID, "millrace.admin.listener": f"127.0.0.1:{self.admin_port}",
+                "millrace.cluster.id": self.cluster.id, "millrace.admin.listener": f"127.0.0.1:{self.admin_port}",
                 "millrace.space.low.bytes": 1 << 20, **self.cluster.settings, **self.own}
 
     def start(self):
@@ -118,7 +117,8 @@ class Node:
 
 class Cluster:
     def __init__(self, controllers=3, brokers=0, **settings):
-        self.base = int(os.environ.get("PORT", random.randrange(20000, 30000, 100)))
+        self.base = int(os.environ.get("PORT", 0)) or ports.reserve(10 * (controllers + brokers))
+        self.id = wire.new_cluster_id()
         self.directory = Path(tempfile.mkdtemp(prefix="millrace-cluster-"))
         self.settings = {key.replace("_", "."): value for key, value in settings.items()}
         self.voters = list(range(1, controllers + 1))
@@ -129,9 +129,13 @@ class Cluster:
         return tuple(self.base + 10 * (number - 1) + i for i in range(3))
 
     def __enter__(self):
-        for node in self.nodes:
-            node.start()
-        self.settled()
+        try:
+            for node in self.nodes:
+                node.start()
+            self.settled()
+        except BaseException:
+            self.__exit__(*sys.exc_info())
+            raise
         return self
 
     def __exit__(self, kind, *_):

@@ -7,7 +7,6 @@ import json
 import os
 import re
 import shutil
-import socket
 import subprocess
 import sys
 import tempfile
@@ -17,6 +16,7 @@ import urllib.parse
 import urllib.request
 from pathlib import Path
 
+import ports
 from lag_test import admin, commit, find_coordinator
 from wire import Broker, ROOT, batch, main
 
@@ -35,15 +35,9 @@ def program(name):
     return found
 
 
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
-
-
 class Prometheus:
     def __init__(self, target):
-        self.port = free_port()
+        self.port = ports.reserve(1)
         self.directory = Path(tempfile.mkdtemp(prefix="millrace-prometheus-"))
         config = self.directory / "prometheus.yml"
         config.write_text(f"""global: {{scrape_interval: 1s}}

@@ -15,7 +15,6 @@ import json
 import os
 import random
 import re
-import socket
 import subprocess
 import sys
 import tempfile
@@ -23,6 +22,7 @@ import time
 from pathlib import Path
 
 import groups
+import ports
 
 HERE = Path(__file__).resolve().parent
 CODECS = ["none", "gzip", "snappy", "lz4", "zstd"]
@@ -122,21 +122,8 @@ class Target:
         self.env = dict(os.environ, NAME=f"e2e-{os.getpid()}", DATA=str(work / "node"), TLS="0", HEAP="512m")
         # Clients which rely on auto-creation expect this many.
         self.env["EXTRA"] = ";".join(filter(None, [os.environ.get("EXTRA"), "num.partitions=3"]))
-        self.env["PORT_BASE"] = str(self.free_ports())
+        self.env["PORT_BASE"] = str(ports.reserve(30))
         self.bootstrap = ""
-
-    @staticmethod
-    def free_ports():
-        for _ in range(100):
-            base = random.randrange(20000, 30000, 10)
-            try:
-                for offset in range(30):
-                    with socket.socket() as probe:
-                        probe.bind(("127.0.0.1", base + offset))
-                return base
-            except OSError:
-                pass
-        raise SystemExit("no free ports")
 
     def call(self, *verb):
         run = subprocess.run([self.launcher, *verb], env=self.env, stdout=subprocess.PIPE, text=True, timeout=180, check=False)

@@ -29,10 +29,10 @@ from pathlib import Path
 from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
 
-from wire import ROOT, Broker, Connection
+import ports
+from wire import ROOT, Connection, new_cluster_id
 
 TOPIC, PARTITIONS, REPLICAS = "mixed", 6, 3
-CLUSTER_ID = "4L6g3nShT-eMCtK--X86sw"
 DIRECTORY_IDS = ["3Db5QLSqSZieL3rJBUUegA", "4Db5QLSqSZieL3rJBUUegA", "5Db5QLSqSZieL3rJBUUegA"]
 SESSION_S = 6
 QUIET = {"log_level": 0}  # connections that end are what this is about
@@ -81,11 +81,11 @@ class Node:
         self.kind = kind or self.kind
         if self.kind == "kafka":
             if not (self.folder / "data/meta.properties").exists():
-                subprocess.run([*self.cluster.java, "kafka.tools.StorageTool", "format", "-t", CLUSTER_ID, "-c", self.config,
+                subprocess.run([*self.cluster.java, "kafka.tools.StorageTool", "format", "-t", self.cluster.id, "-c", self.config,
                                 *self.initial], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
             command = [*self.cluster.java, "kafka.Kafka", self.config]
         else:
-            command = [self.cluster.millrace, "serve", "--config", self.config, "-o", f"millrace.cluster.id={CLUSTER_ID}",
+            command = [self.cluster.millrace, "serve", "--config", self.config, "-o", f"millrace.cluster.id={self.cluster.id}",
                        "-o", f"millrace.admin.listener=127.0.0.1:{self.port + 2}", "-o", "millrace.space.low.bytes=1048576"]
         with open(self.log, "ab") as log:
             log.write(f"--- {self.kind}\n".encode())
@@ -104,7 +104,8 @@ class Node:
 
 class Cluster:
     def __init__(self, kinds, options):
-        self.base, self.millrace = options.port or Broker.free_ports() // 100 * 100, options.millrace
+        self.base, self.millrace = options.port or ports.reserve(10 * len(kinds)), options.millrace
+        self.id = new_cluster_id()
         self.is_dynamic = options.quorum == "dynamic"
         self.folder = Path(tempfile.mkdtemp(prefix="millrace-mixed-"))
         (self.folder / "log4j2.yaml").write_text(

@@ -6,7 +6,6 @@ Python and the binary in $MILLRACE. (RQ-01, RQ-02.)
     quorum_test.py [TEST...]     PORT=first of three ports (a random one)
 """
 import os
-import random
 import shutil
 import signal
 import socket
@@ -18,10 +17,10 @@ import time
 import uuid
 from pathlib import Path
 
-from wire import ROOT
+import ports
+from wire import ROOT, new_cluster_id
 
 DESCRIBE_QUORUM, BROKER_REGISTRATION, BROKER_HEARTBEAT = 55, 62, 63
-CLUSTER_ID = "4L6g3nShT-eMCtK--X86sw"
 
 
 def varuint(n):
@@ -73,7 +72,7 @@ class Node:
         millrace = os.environ.get("MILLRACE", str(ROOT / "build/release/millrace"))
         settings = {"node.id": self.id, "process.roles": "controller", "listeners": f"CONTROLLER://127.0.0.1:{self.port}",
                     "controller.listener.names": "CONTROLLER", "controller.quorum.voters": self.quorum.voters,
-                    "log.dirs": self.data, "millrace.cluster.id": CLUSTER_ID, "millrace.space.low.bytes": 1 << 20,
+                    "log.dirs": self.data, "millrace.cluster.id": self.quorum.id, "millrace.space.low.bytes": 1 << 20,
                     "millrace.admin.listener": "", **self.quorum.settings}
         command = [millrace, "serve"] + [x for k, v in settings.items() for x in ("-o", f"{k}={v}")]
         self.process = subprocess.Popen(command, stdout=open(self.log, "ab"), stderr=subprocess.STDOUT)
@@ -114,12 +113,11 @@ class Node:
             voters[voter] = end
         return leader, epoch, mark, voters
 
-    @staticmethod
-    def registration(broker):
+    def registration(self, broker):
         features = [("metadata.version", 1, 100)] + [(f, 0, 10) for f in (
             "kraft.version", "transaction.version", "group.version", "eligible.leader.replicas.version", "share.version",
             "streams.version")]
-        return (struct.pack(">i", broker) + compact(CLUSTER_ID) + uuid.uuid4().bytes +
+        return (struct.pack(">i", broker) + compact(self.quorum.id) + uuid.uuid4().bytes +
                 varuint(2) + compact("PLAINTEXT") + compact("127.0.0.1") + struct.pack(">Hh", 9, 0) + b"\0" +
                 varuint(len(features) + 1) + b"".join(compact(n) + struct.pack(">hh", lo, hi) + b"\0" for n, lo, hi in features) +
                 b"\0" + b"\0" + varuint(2) + uuid.uuid4().bytes + b"\0")  # no rack, not migrating, one directory
@@ -154,7 +152,8 @@ class Node:
 class Quorum:
     def __init__(self, count=3, **settings):
         self.settings = {key.replace("_", "."): value for key, value in settings.items()}
-        first = int(os.environ.get("PORT", random.randrange(20000, 30000, 5)))
+        first = int(os.environ.get("PORT", 0)) or ports.reserve(count)
+        self.id = new_cluster_id()
         self.ports = [first + i for i in range(count)]
         self.voters = ",".join(f"{i + 1}@127.0.0.1:{port}" for i, port in enumerate(self.ports))
         self.directory = Path(tempfile.mkdtemp(prefix="millrace-quorum-"))

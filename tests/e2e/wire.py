@@ -2,8 +2,8 @@
 
 Requests use the last version of each API whose frames have no tagged fields, so that a body can be written by hand.
 """
+import base64
 import os
-import random
 import shutil
 import signal
 import socket
@@ -12,6 +12,8 @@ import subprocess
 import tempfile
 import time
 from pathlib import Path
+
+import ports
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 PRODUCE, FETCH, LIST_OFFSETS, METADATA, API_VERSIONS = 0, 1, 2, 3, 18
@@ -352,6 +354,11 @@ class Connection:
             assert rows, f"no progress at {offset} of {mark}"
 
 
+def new_cluster_id():
+    """A node that another test left behind does not get in."""
+    return base64.urlsafe_b64encode(b"\0" + os.urandom(15)).decode().rstrip("=")  # Kafka's begin with no dash
+
+
 class Broker:
     """A `millrace serve` process on ports of its own; removes its data at the end unless `keep`."""
 
@@ -360,7 +367,7 @@ class Broker:
         self.own = directory is None
         self.directory = Path(directory or tempfile.mkdtemp(prefix="millrace-e2e-"))
         self.data = self.directory / "data"
-        self.port = self.free_ports()
+        self.port = ports.reserve(3)
         self.address = ("127.0.0.1", self.port)
         self.prefix = list(prefix)
         self.settings = {
@@ -371,19 +378,6 @@ class Broker:
         self.settings.update({key.replace("_", "."): value for key, value in settings.items()})
         self.process = None
 
-    @staticmethod
-    def free_ports():
-        for _ in range(100):
-            base = random.randrange(20000, 30000, 5)
-            try:
-                for offset in range(3):
-                    with socket.socket() as probe:
-                        probe.bind(("127.0.0.1", base + offset))
-                return base
-            except OSError:
-                pass
-        raise SystemExit("no free ports")
-
     def command(self):
         return self.prefix + [self.millrace, "serve"] + [x for k, v in self.settings.items() for x in ("-o", f"{k}={v}")]
 
@@ -391,7 +385,11 @@ class Broker:
         self.log = open(self.directory / "log", "ab")
         self.process = subprocess.Popen(self.command(), stdout=self.log, stderr=self.log)
         if wait:
-            self.wait_ready()
+            try:
+                self.wait_ready()
+            except BaseException:
+                self.__exit__()
+                raise
         return self
 
     def wait_ready(self, timeout=60):
