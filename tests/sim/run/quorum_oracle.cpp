@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "millrace/metadata/snapshot.h"
 
 namespace millrace::sim {
 namespace {
@@ -229,7 +228,7 @@ void QuorumOracle::on_image(size_t index, metadata::Image const& image) {
     return fail_(fmt::format("M2: node {} publishes the image at {}, committed is only what is below {}", index + 1, image.offset,
                              committed_end_));
   }
-  auto const print = metadata::fingerprint(image);
+  auto const print = seen_[index].prints.of(image);
   auto const [at, is_first] = fingerprints_.try_emplace(image.offset, print);
   if (!is_first && at->second != print) {
     fail_(fmt::format("M3: node {}: the image at offset {} has fingerprint {:016x}, before it had {:016x}", index + 1, image.offset, print,

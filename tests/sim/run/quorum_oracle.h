@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "sim/run/cluster.h"
+#include "sim/run/image_prints.h"
 
 namespace millrace::sim {
 
@@ -45,6 +46,7 @@ class QuorumOracle {
     bool lacks_committed = false;
     metadata::Image const* image = nullptr;
     Offset image_offset{-1};
+    ImagePrints prints;
   };
   void on_leader_named(size_t index, LeaderEpoch epoch, BrokerId leader);
   void on_new_leader(size_t index, raft::Machine const& machine);
