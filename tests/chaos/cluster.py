@@ -144,8 +144,8 @@ class Cluster:
         self.voters = list(range(1, count + 1))
         self.proxy = Proxy(seed)
         for i in self.voters:
-            ports = self.all_ports(i)
-            for target, port in zip((ports[0], ports[1], ports[3]), ports[4:]):
+            own = self.all_ports(i)
+            for target, port in zip((own[0], own[1], own[3]), own[4:]):
                 self.proxy.tell("listen", port, target, i)
         self.kafka_libs = kafka_libs
         self.nodes = [(KafkaNode if i <= kafka_count else Node)(self, i) for i in self.voters]
