@@ -258,5 +258,5 @@ def thousands_of_partitions_change_their_leader():
 
 if __name__ == "__main__":
     wire.main(a_replica_whose_log_cannot_be_opened_is_not_led, of_two_directories_one_fails,
-              an_old_copy_of_a_replica_that_was_put_back_leads_nothing, kills_are_noticed_before_the_session_is_over, who_falls_silent_loses_its_leaderships_after_its_session,
-              thousands_of_partitions_change_their_leader)
+              an_old_copy_of_a_replica_that_was_put_back_leads_nothing, kills_are_noticed_before_the_session_is_over,
+              who_falls_silent_loses_its_leaderships_after_its_session, thousands_of_partitions_change_their_leader)
