@@ -221,13 +221,15 @@ void LocalNode::start_controller() {
     auto const port = listener.advertised_port != 0 ? listener.advertised_port : net_->addresses(listener.net.name)[0].port;
     local.endpoints.push_back({listener.net.name, listener.registered_host, port, listener.security_protocol});
   }
+  // What an old copy that was put back here lacks, nothing else tells: the metadata log may be newer than the copy.
+  local.previous_epoch = storage::oldest_marked_epoch(data_directories_);
   for (auto const* directory : data_directories_) {
     local.directories.push_back(directory->directory_id());
     // What was acknowledged from the page cache may be gone. Where it was synced first it is there, or the log does not
     // open.
     if (directory->previous_stop() == storage::PreviousStop::machine_lost && !directory->kept_flush_promise()) {
       MR_PROBE(env_.hooks(), "node.registers_unclean");
-      local.is_clean = false;
+      local.previous_epoch = -1;
     }
   }
   std::ranges::sort(local.directories);

@@ -31,7 +31,7 @@ void BrokerLifecycle::on(event::Started const&, Mono now, Effects& out) {
   set_timer(give_up_at_, out);
 }
 
-// The first image tells which registration was the one before: without it, this one would count as unclean.
+// After a kill the first image tells which registration was the one before: without it, this one would count as unclean.
 void BrokerLifecycle::on(event::Published const& e, Mono now, Effects& out) {
   has_image_ = true;
   image_offset_ = e.offset;
@@ -141,9 +141,9 @@ void BrokerLifecycle::send(Mono now, Effects& out) {
   ask_at_ = Mono::never();
   auto const deadline = state_ == State::shutting_down ? give_up_at_ : std::min(now + config_.session_timeout / 2, give_up_at_);
   if (state_ == State::registering) {
-    // In a later try of the same life the controller knows the incarnation by itself.
-    auto const previous = epoch_ >= 0 ? epoch_ : image_epoch_;
-    out.push_back(effect::Register{config_.is_clean ? previous : -1, deadline});
+    // Whatever the data lacked, the first registration of this life has told.
+    auto const previous = epoch_ >= 0 ? epoch_ : config_.previous_epoch.value_or(image_epoch_);
+    out.push_back(effect::Register{previous, deadline});
   } else {
     out.push_back(effect::Heartbeat{epoch_, image_offset_, state_ == State::shutting_down, deadline});
   }

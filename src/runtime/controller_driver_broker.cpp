@@ -143,7 +143,10 @@ void ControllerDriver::start_broker() {
                                options_.broker, {})
                     .registration();
   auto const* before = tip_.image().find_broker(broker.id);
-  if (before != nullptr && local_broker_.is_clean) broker.previous_broker_epoch = before->epoch;
+  if (before != nullptr) {
+    // A start whose registration was lost with the end of the log may have left its epoch in a mark.
+    broker.previous_broker_epoch = std::min(local_broker_.previous_epoch.value_or(before->epoch), before->epoch);
+  }
   auto const now = reactor_.now();
   {
     auto decision = controller_.decide(tip_.image(), metadata::ControllerRequest(std::move(broker)), now);
@@ -171,7 +174,7 @@ void ControllerDriver::start_broker() {
 void ControllerDriver::start_presence() {
   auto config = options_.broker;
   config.session_timeout = options_.controller.broker_session;
-  config.is_clean = local_broker_.is_clean;
+  config.previous_epoch = local_broker_.previous_epoch;
   BrokerPresenceEvents events;
   events.on_registered = [this](int64_t epoch) { broker_epoch_ = epoch; };
   events.on_unfenced = [this] {

@@ -118,6 +118,8 @@ void PartitionManager::on_publication(metadata::Publication const& publication) 
   bool const has_new_defaults = update_topic_defaults(publication);
   bool const must_tell_all = !may_tell_roles_ && is_registered_in(image);
   may_tell_roles_ = may_tell_roles_ || must_tell_all;
+  // Before the heartbeat that says so, since from the answer on it would count as a loss to know no later registration.
+  if (must_tell_all && !is_stopping_) note_registration();
   for (auto const& [id, topic] : publication.delta.topics) {
     if (topic.is_deleted) {
       for (auto const index : topic.partitions) remove({id, index});
@@ -369,6 +371,18 @@ void PartitionManager::set_broker_epoch(int64_t epoch) {
   if (!std::exchange(is_registered_, true)) maybe_recovered();
 }
 
+void PartitionManager::note_registration() {
+  for (auto* directory : directories_) {
+    if (directory->is_offline()) continue;
+    auto status = std::make_shared<Status>();
+    run_on(
+        *directory, [directory, status] { *status = directory->registered(); },
+        [this, directory, status] {
+          if (!status->ok()) env_.log().error("partitions", "{}: {}", directory->path(), status->error().message);
+        });
+  }
+}
+
 // From now on a killed process is only that, whatever the machine had lost before. Not earlier: until the controller
 // has heard of the loss, these replicas count as complete.
 void PartitionManager::maybe_recovered() {
@@ -576,6 +590,7 @@ void PartitionManager::stop_directories(int64_t broker_epoch, Callback<void(Stat
     size_t left{};
     Callback<void(Status)> done;
   };
+  auto const marked_epoch = broker_epoch >= 0 ? std::optional(broker_epoch) : storage::oldest_marked_epoch(directories_);
   auto state = std::make_shared<State>();
   state->results.resize(directories_.size());
   state->left = directories_.size();
@@ -585,9 +600,9 @@ void PartitionManager::stop_directories(int64_t broker_epoch, Callback<void(Stat
     env_.pool(directory->path())
         .run(
             reactor(),
-            [directory, state, i, broker_epoch, has_mark = may_leave_mark(*directory)] {
+            [directory, state, i, marked_epoch, may_mark = may_leave_mark(*directory)] {
               if (directory->is_offline()) return;
-              state->results[i] = has_mark ? directory->stop_cleanly(broker_epoch) : directory->flush_all();
+              state->results[i] = may_mark && marked_epoch ? directory->stop_cleanly(*marked_epoch) : directory->flush_all();
             },
             [state] {
               if (--state->left > 0) return;

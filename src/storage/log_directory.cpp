@@ -41,6 +41,7 @@ constexpr std::string_view kCleanedFile = "cleaner-offset-checkpoint";
 constexpr std::string_view kBootFile = "millrace-boot-id";
 constexpr std::string_view kRecoveryFile = "millrace-recovery";
 constexpr std::string_view kFlushPromiseFile = "millrace-flush-promise";
+constexpr std::string_view kMarkedEpochFile = "millrace-marked-epoch";
 constexpr std::string_view kBallastFile = "millrace-ballast";
 constexpr std::string_view kRecoveringLine = "recovering";
 constexpr std::string_view kDiskFailedLine = "disk failed";
@@ -87,6 +88,11 @@ std::optional<int64_t> parse_clean_stop(std::string_view text) {
   return parse_number<int64_t>(rest.substr(0, rest.find_first_not_of("-0123456789")));
 }
 
+std::optional<int64_t> parse_marked_epoch(std::string_view text) {
+  if (!text.ends_with('\n')) return std::nullopt;
+  return parse_number<int64_t>(text.substr(0, text.size() - 1));
+}
+
 Result<std::optional<std::string>> read_optional(env::Disk& disk, std::string const& path, int64_t bytes_max) {
   auto content = disk.read_file(path, bytes_max);
   if (content) return std::optional(*std::move(content));
@@ -102,6 +108,15 @@ std::optional<TopicPartition> parse_partition_directory_name(std::string_view na
   auto const partition = parse_number<int32_t>(name.substr(dash + 1));
   if (!partition || *partition < 0) return std::nullopt;
   return TopicPartition{std::string(name.substr(0, dash)), *partition};
+}
+
+std::optional<int64_t> oldest_marked_epoch(std::vector<LogDirectory*> const& directories) {
+  std::optional<int64_t> oldest;
+  for (auto const* directory : directories) {
+    auto const epoch = directory->marked_epoch();
+    if (epoch) oldest = std::min(oldest.value_or(*epoch), *epoch);
+  }
+  return oldest;
 }
 
 void LogDirectory::Body::add_dirty(std::weak_ptr<PartitionLog> log) {
@@ -177,23 +192,28 @@ Status LogDirectory::start() {
   // How the last owner ended.
   MR_TRY_ASSIGN(auto const clean_stop, read_optional(disk_, file(kCleanStopFile), kSmallFileBytesMax));
   MR_TRY_ASSIGN(auto const boot, read_optional(disk_, file(kBootFile), kSmallFileBytesMax));
+  MR_TRY_ASSIGN(auto const marked_epoch, read_optional(disk_, file(kMarkedEpochFile), kSmallFileBytesMax));
   // All else was synced before the mark of a clean stop was made.
   is_cache_suspect_ = meta_text && !clean_stop && may_tell_disk_failure(boot, options_.boot_id);
   if (!meta_text) {
     previous_stop_ = PreviousStop::first_start;
   } else if (clean_stop) {
     previous_stop_ = PreviousStop::clean;
-    previous_broker_epoch_ = parse_clean_stop(*clean_stop);
+    marked_epoch_ = parse_clean_stop(*clean_stop).value_or(-1);  // goes before an older file
   } else if (boot && *boot == boot_text(options_.boot_id)) {
     previous_stop_ = PreviousStop::process_killed;
   } else {
     previous_stop_ = PreviousStop::machine_lost;
   }
+  if (meta_text && !clean_stop && marked_epoch) marked_epoch_ = parse_marked_epoch(*marked_epoch).value_or(-1);
+  has_marked_epoch_file_ = clean_stop || marked_epoch;
   MR_TRY(load_checkpoints());
   give_up_ballast_if_full();
 
-  // From here on the directory is in use. The mark goes first, durably: nothing may be written under it.
+  // From here on the directory is in use. The mark goes first, durably: nothing may be written under it. What it tells
+  // of an old copy that was put back here must outlive a kill before the controller has heard it.
   if (clean_stop) {
+    if (marked_epoch_) MR_TRY(env::replace_file(disk_, file(kMarkedEpochFile), fmt::format("{}\n", *marked_epoch_)));
     MR_TRY(disk_.remove_file(file(kCleanStopFile)));
     MR_TRY(disk_.sync_directory(options_.path));
   }
@@ -270,6 +290,12 @@ Status LogDirectory::withdraw_flush_promise() {
   }
   has_flush_promise_ = false;
   return {};
+}
+
+Status LogDirectory::registered() {
+  if (!std::exchange(has_marked_epoch_file_, false)) return {};
+  MR_TRY(disk_.remove_file(fmt::format("{}/{}", options_.path, kMarkedEpochFile)));
+  return disk_.sync_directory(options_.path);
 }
 
 Status LogDirectory::recovery_done() {

@@ -98,13 +98,14 @@ class BrokerProcess final : public sim::Process {
   }
   void stop(Task done) override {
     auto finished = std::make_shared<Task>(std::move(done));
-    partitions_->stop(1, [finished](Status status) {
+    partitions_->stop(broker_epoch_, [finished](Status status) {
       EXPECT_TRUE(status.ok()) << (status.ok() ? "" : status.error().message);
       std::move (*finished)();
     });
   }
 
   sim::NodeEnv& env_;
+  int64_t broker_epoch_ = 1;
   runtime::RunLists run_lists_;
   storage::FileCache files_;
   ScriptedController controller_;

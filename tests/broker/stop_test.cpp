@@ -86,6 +86,57 @@ TEST_F(Stops, after_a_killed_process_leaves_no_mark_before_the_first_publication
   EXPECT_EQ(previous_stop(), storage::PreviousStop::process_killed);
 }
 
+// The mark names the registration that the records here go with: a start that was none changes nothing of that, and it
+// cannot tell it after a kill.
+TEST_F(Stops, without_a_registration_leaves_the_epoch_that_it_found) {
+  add_topic("orders", 3);
+  auto const stop_in_epoch = [this](int64_t epoch) {
+    start();
+    process().broker_epoch_ = epoch;
+    machine.stop();
+    EXPECT_TRUE(world.run_while_not([this] { return !machine.is_running(); }, 10s));
+    return machine.disk().durable_content(kMark);
+  };
+  auto const mark = [](int64_t epoch) { return fmt::format("{{\"version\":0,\"brokerEpoch\":{}}}", epoch); };
+  EXPECT_EQ(stop_in_epoch(-1), std::nullopt);  // a first start
+  EXPECT_EQ(stop_in_epoch(5), mark(5));
+  EXPECT_EQ(stop_in_epoch(-1), mark(5));
+  EXPECT_EQ(stop_in_epoch(8), mark(8));
+  start();
+  machine.kill(sim::CrashKind::process);
+  world.run_for(1s);
+  EXPECT_EQ(stop_in_epoch(-1), std::nullopt);
+  EXPECT_EQ(stop_in_epoch(9), mark(9));
+  machine.disk().place(kMark, mark(-1));  // of Kafka, which had not registered
+  EXPECT_EQ(stop_in_epoch(-1), mark(-1));
+}
+
+// Until the metadata log shows this process as registered, the next one is to name the epoch of the mark: also after a kill.
+TEST_F(Stops, a_kill_before_the_registration_forgets_no_mark_and_one_after_it_does) {
+  add_topic("orders", 3);
+  start();
+  stop();
+  options.incarnation_id.emplace();
+  options.incarnation_id->bytes[0] = 9;
+  start();
+  EXPECT_EQ(process().directory_->marked_epoch(), 1);
+  machine.kill(sim::CrashKind::process);
+  world.run_for(1s);
+  start();
+  EXPECT_EQ(previous_stop(), storage::PreviousStop::process_killed);
+  EXPECT_EQ(process().directory_->marked_epoch(), 1);
+  machine.kill(sim::CrashKind::process);
+  world.run_for(1s);
+  options.incarnation_id.reset();  // any image shows it
+  start();
+  EXPECT_EQ(process().directory_->marked_epoch(), 1);
+  world.run_for(1s);
+  machine.kill(sim::CrashKind::process);
+  world.run_for(1s);
+  start();
+  EXPECT_EQ(process().directory_->marked_epoch(), std::nullopt);
+}
+
 // A damaged log stays damaged: without the mark the next start looks at it again.
 TEST_F(Stops, with_a_log_that_could_not_be_opened_leaves_no_mark) {
   add_topic("orders", 3);

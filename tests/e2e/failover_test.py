@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 """Proves that leaderships leave who cannot serve them, with three real processes: a replica whose log cannot be made or
-opened, a log directory that fails for good while the other goes on (DF-07), a process that is killed, one that holds
-thousands of partitions, the node that is both the active controller and a leader, and one that is stopped. Needs Python, the binary in $MILLRACE,
-and a C compiler for what is preloaded.
+opened, a log directory that fails for good while the other goes on (DF-07), an old copy of one that was put back, a
+process that is killed, one that holds thousands of partitions, the node that is both the active controller and a leader,
+and one that is stopped. Needs Python, the binary in $MILLRACE, and a C compiler for what is preloaded.
 
     failover_test.py [TEST...]
 """
 import os
+import shutil
 import signal
 import struct
 import time
@@ -121,6 +122,49 @@ def of_two_directories_one_fails():
         print(f"  {len(lost)} of 12 partitions were in the directory that failed; 12 records after it in {took:.2f} s")
 
 
+def an_old_copy_of_a_replica_that_was_put_back_leads_nothing():
+    """Beside the newer metadata log the copy has the mark of a clean stop, but not of the last one. Eligible, it would lead."""
+    with Cluster(controllers=3, **FAST) as cluster:
+        first, second, third = cluster.nodes
+        create_on(first, "t", {0: [1, 2, 3]}, min_insync_replicas=2)
+        cluster.in_sync("t", 3)
+        cluster.produce("t", 0, b"copied")
+        assert third.stop() == 0
+        data, copy = third.folder / "data", third.folder / "copy"
+        shutil.copytree(data, copy, ignore=shutil.ignore_patterns("__cluster_metadata-0"))
+        third.start()
+        cluster.settled()
+        cluster.in_sync("t", 3)
+        assert second.stop() == 0
+        cluster.produce("t", 0, b"missing in the copy")
+        assert third.stop() == 0  # below min.insync.replicas it stays eligible
+        first.kill()
+        for entry in data.iterdir():
+            if entry.name == "__cluster_metadata-0":
+                continue
+            shutil.rmtree(entry) if entry.is_dir() else entry.unlink()
+        shutil.copytree(copy, data, dirs_exist_ok=True)
+        # Killed before it could tell anybody, it still has an old copy only.
+        third.start()
+        time.sleep(0.5)
+        third.kill()
+        second.start()
+        third.start()
+        cluster.settled()
+        until(10, "nobody leads who lacks what was acknowledged", is_led_by(cluster, "t", {0: -1}))
+        first.start()
+        cluster.settled()
+        cluster.holds("t", 0, [b"copied", b"missing in the copy"])
+        cluster.in_sync("t", 3)
+        # Caught up, it may lead.
+        cluster.produce("t", 0, b"after")
+        first.kill()
+        second.kill()
+        second.start()
+        cluster.produce("t", 0, b"last")
+        cluster.holds("t", 0, [b"copied", b"missing in the copy", b"after", b"last"])
+
+
 def kills_are_noticed_before_the_session_is_over():
     """Default timeouts. What is measured here has room for a busy machine, but none for a session of nine seconds, nor for
     the time of an election that nobody hurries."""
@@ -214,5 +258,5 @@ def thousands_of_partitions_change_their_leader():
 
 if __name__ == "__main__":
     wire.main(a_replica_whose_log_cannot_be_opened_is_not_led, of_two_directories_one_fails,
-              kills_are_noticed_before_the_session_is_over, who_falls_silent_loses_its_leaderships_after_its_session,
-              thousands_of_partitions_change_their_leader)
+              an_old_copy_of_a_replica_that_was_put_back_leads_nothing, kills_are_noticed_before_the_session_is_over,
+              who_falls_silent_loses_its_leaderships_after_its_session, thousands_of_partitions_change_their_leader)

@@ -140,7 +140,7 @@ TEST(BrokerLifecycle, registers_and_serves_when_its_own_registration_has_come_ba
 
 TEST(BrokerLifecycle, who_may_have_lost_something_names_no_registration_before) {
   BrokerLifecycleConfig config;
-  config.is_clean = false;
+  config.previous_epoch = -1;
   EXPECT_EQ(Story(config).tell("start\nimage 7 3"), R"(> start
   timer at 60000
 = starting epoch -1
@@ -149,6 +149,19 @@ TEST(BrokerLifecycle, who_may_have_lost_something_names_no_registration_before) 
   timer at 60000
 = registering epoch -1 image 7 epoch 3 asking
 )");
+}
+
+// The metadata log may be newer than an old copy of the data, or older than what the controller knows.
+TEST(BrokerLifecycle, names_the_registration_that_its_data_goes_with_whatever_the_image_says) {
+  BrokerLifecycleConfig config;
+  config.previous_epoch = 5;
+  for (std::string const image : {"3", "7", "-1"}) {
+    auto const told = Story(config).tell("start\nimage 7 " + image);
+    EXPECT_NE(told.find("register after 5 until 4500\n"), std::string::npos) << told;
+  }
+  // Once registered, it has told.
+  auto const told = Story(config).tell("start\nimage 7 7\nregistered 9\nimage 9 9 fenced\nerror 77\ntimer");
+  EXPECT_NE(told.find("register after 9 until "), std::string::npos) << told;
 }
 
 TEST(BrokerLifecycle, asks_again_with_growing_pauses_and_ends_when_nobody_registers_it) {

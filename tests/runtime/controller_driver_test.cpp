@@ -18,6 +18,7 @@ namespace {
 using namespace std::chrono_literals;
 
 struct Outcome {
+  std::optional<int64_t> previous_epoch;  // of the data, to start with
   std::optional<Result<int64_t>> started;
   std::set<std::string> asked, created;
   std::vector<int64_t> producer_ids;
@@ -64,7 +65,8 @@ class ControllerNode final : public sim::Process {
     broker.incarnation_id = env.random_uuid();
     broker.endpoints = {{"PLAINTEXT", "localhost", 9092, 0}};
     broker.directories = {directory_->directory_id()};
-    broker.is_clean = directory_->previous_stop() != storage::PreviousStop::machine_lost;
+    broker.previous_epoch = outcome_.previous_epoch;
+    if (directory_->previous_stop() == storage::PreviousStop::machine_lost) broker.previous_epoch = -1;
     driver_->start(std::move(broker), [this](Result<int64_t> epoch) {
       outcome_.started = std::move(epoch);
       if (outcome_.started->ok()) create_next();
@@ -150,6 +152,27 @@ TEST(ControllerDriver, AFreshNodeServesStopsAndComesBack) {
   for (auto id : second.producer_ids) {
     EXPECT_EQ(std::count(first.producer_ids.begin(), first.producer_ids.end(), id), 0);
   }
+}
+
+// An old copy of the data beside the newer metadata log is what a lost machine leaves.
+TEST(ControllerDriver, ANodeAloneTellsWhichRegistrationItsDataGoesWith) {
+  auto const state_after = [](std::optional<int64_t> later_by) {
+    sim::World world({.seed = 7, .has_chaos = false});
+    auto& machine = world.add_machine("a");
+    Outcome first, second;
+    boot(machine, first);
+    EXPECT_TRUE(world.run_while_not([&] { return first.created.size() == 5; }, 60s)) << first.failed;
+    machine.stop();
+    EXPECT_TRUE(world.run_while_not([&] { return !machine.is_running(); }, 60s));
+    if (later_by) second.previous_epoch = first.started->value() + *later_by;
+    boot(machine, second);
+    EXPECT_TRUE(world.run_while_not([&] { return second.created.size() == 5; }, 60s)) << second.failed;
+    return second.image->find_partition(*first.created.begin(), 0)->recovery_state;
+  };
+  EXPECT_EQ(state_after(std::nullopt), metadata::LeaderRecoveryState::recovered);
+  EXPECT_EQ(state_after(0), metadata::LeaderRecoveryState::recovered);
+  EXPECT_EQ(state_after(100), metadata::LeaderRecoveryState::recovered);  // its record did not reach the log
+  EXPECT_EQ(state_after(-1), metadata::LeaderRecoveryState::recovering);
 }
 
 // The second process begins with the log that the first one, which was killed, has left.

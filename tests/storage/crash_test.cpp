@@ -422,7 +422,7 @@ TEST(Crash, ST_16_the_mark_of_a_clean_stop_is_gone_before_the_first_write) {
   EXPECT_TRUE(machine.image.durable_content("/data/.kafka_cleanshutdown").has_value());
   MR_ASSERT_OK(machine.start());
   EXPECT_EQ(machine.directory->previous_stop(), PreviousStop::clean);
-  EXPECT_EQ(machine.directory->previous_broker_epoch(), 7);
+  EXPECT_EQ(machine.directory->marked_epoch(), 7);
   EXPECT_FALSE(machine.image.durable_content("/data/.kafka_cleanshutdown").has_value());
   machine.kill();
   MR_ASSERT_OK(machine.start());
@@ -430,6 +430,84 @@ TEST(Crash, ST_16_the_mark_of_a_clean_stop_is_gone_before_the_first_write) {
   machine.lose_power();
   MR_ASSERT_OK(machine.start());
   EXPECT_EQ(machine.directory->previous_stop(), PreviousStop::machine_lost);
+}
+
+// The controller is to hear it; it may take several starts until it has.
+TEST(Identity, the_epoch_in_the_mark_of_a_clean_stop_is_known_until_the_node_has_registered) {
+  Machine machine;
+  MR_ASSERT_OK(machine.start());
+  EXPECT_EQ(machine.directory->marked_epoch(), std::nullopt);
+  MR_ASSERT_OK(machine.directory->stop_cleanly(7));
+  machine.leave();
+  MR_ASSERT_OK(machine.start());
+  machine.kill();
+  MR_ASSERT_OK(machine.start());
+  EXPECT_EQ(machine.directory->previous_stop(), PreviousStop::process_killed);
+  EXPECT_EQ(machine.directory->marked_epoch(), 7);
+  machine.lose_power();
+  MR_ASSERT_OK(machine.start());
+  EXPECT_EQ(machine.directory->previous_stop(), PreviousStop::machine_lost);
+  EXPECT_EQ(machine.directory->marked_epoch(), 7);
+  MR_ASSERT_OK(machine.directory->registered());
+  machine.lose_power();
+  MR_ASSERT_OK(machine.start());
+  EXPECT_EQ(machine.directory->marked_epoch(), std::nullopt);
+  // Somebody else, who does not know the file, has run since.
+  machine.image.place("/data/millrace-marked-epoch", "7\n");
+  machine.image.place("/data/.kafka_cleanshutdown", "{\"version\":0,\"brokerEpoch\":12}");
+  machine.leave();
+  MR_ASSERT_OK(machine.start());
+  EXPECT_EQ(machine.directory->marked_epoch(), 12);
+  machine.kill();
+  for (std::string const damaged : {"", "12", "x\n"}) {
+    machine.image.place("/data/millrace-marked-epoch", damaged);
+    MR_ASSERT_OK(machine.start());
+    EXPECT_EQ(machine.directory->marked_epoch(), -1) << damaged;
+    machine.kill();
+  }
+}
+
+TEST(Identity, the_epoch_in_a_mark_is_read_as_kafka_reads_it) {
+  auto const epoch_in = [](std::string const& mark) {
+    Machine machine;
+    EXPECT_TRUE(machine.start().ok());
+    machine.leave();
+    machine.image.place("/data/.kafka_cleanshutdown", mark);
+    EXPECT_TRUE(machine.start().ok());
+    EXPECT_EQ(machine.directory->previous_stop(), PreviousStop::clean);
+    return machine.directory->marked_epoch();
+  };
+  EXPECT_EQ(epoch_in("{\"version\":0,\"brokerEpoch\":12}"), 12);
+  EXPECT_EQ(epoch_in("{\"brokerEpoch\": 12, \"version\": 0}"), 12);
+  EXPECT_EQ(epoch_in("{\"version\":0,\"brokerEpoch\":-1}"), -1);  // it stopped before it was registered
+  EXPECT_EQ(epoch_in("{\"version\":0,\"brokerEpoch\":null}"), -1);
+  EXPECT_EQ(epoch_in(""), -1);  // before KIP-966
+}
+
+TEST(Identity, an_old_copy_of_one_directory_makes_the_node_old) {
+  sim::DiskHost host;
+  sim::DiskImage image{Random(1), int64_t{1} << 40};
+  auto const disk = image.attach(host);
+  FileCache files(*disk, 64);
+  auto const oldest = [&](std::vector<std::string> const& marks) {  // of one directory each; empty: a new one
+    std::vector<std::unique_ptr<LogDirectory>> owned;
+    std::vector<LogDirectory*> directories;
+    for (size_t i = 0; i < marks.size(); ++i) {
+      auto options = Machine().options();
+      options.path = fmt::format("/{}-{}", marks.size(), i);
+      if (!marks[i].empty()) {
+        EXPECT_TRUE(LogDirectory::open(*disk, files, options).ok());
+        image.place(options.path + "/.kafka_cleanshutdown", fmt::format("{{\"version\":0,\"brokerEpoch\":{}}}", marks[i]));
+      }
+      owned.push_back(*LogDirectory::open(*disk, files, options));
+      directories.push_back(owned.back().get());
+    }
+    return oldest_marked_epoch(directories);
+  };
+  EXPECT_EQ(oldest({""}), std::nullopt);
+  EXPECT_EQ(oldest({"9", "", "12"}), 9);
+  EXPECT_EQ(oldest({"12", "9"}), 9);
+  EXPECT_EQ(oldest({"12", "", "-1", "9"}), -1);
 }
 
 TEST(Identity, ST_17_ST_19_foreign_and_newer_directories_are_refused_untouched) {

@@ -5,6 +5,7 @@
 // at a time.
 #pragma once
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -20,8 +21,9 @@ struct BrokerLifecycleConfig {
   Duration session_timeout = 9s;        // broker.session.timeout.ms
   Duration registration_timeout = 60s;  // initial.broker.registration.timeout.ms
   Duration shutdown_timeout = 15s;      // for the controller to move what this broker leads
-  // Nothing that was acknowledged can be missing: the registration may name the one before it.
-  bool is_clean = true;
+  // Of the registration that the data on the disk goes with, by which the controller tells whether it may lack what was
+  // acknowledged; -1: it may. None: nothing is missing, and it goes with the last one that the metadata log knows.
+  std::optional<int64_t> previous_epoch;
 };
 
 namespace lifecycle {

@@ -19,7 +19,7 @@ struct LocalBroker {
   std::vector<metadata::Endpoint> endpoints; // as advertised
   std::optional<std::string> rack;
   std::vector<DirectoryId> directories;
-  bool is_clean = true;                      // nothing that was acknowledged can be missing (DESIGN.md, section 6)
+  std::optional<int64_t> previous_epoch;     // as in BrokerLifecycleConfig
 };
 
 struct BrokerPresenceEvents {

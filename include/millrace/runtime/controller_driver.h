@@ -31,7 +31,7 @@ struct ControllerDriverOptions {
   RaftNetworkOptions network;
   bool is_broker = true;
   bool is_controller = true;
-  BrokerLifecycleConfig broker;  // `is_clean` is filled in
+  BrokerLifecycleConfig broker;  // `previous_epoch` is filled in
   std::vector<metadata::Endpoint> controller_endpoints;
   std::string inter_broker_listener;  // where brokers are reached; empty, or one that a broker has not: its first
   bool balances_leaders = true;       // auto.leader.rebalance.enable

@@ -69,7 +69,8 @@ class PartitionManager {
   void on_directory_offline(storage::LogDirectory& directory);
   // Closes every log cleanly, then the directories with `broker_epoch`: their marks are the last that is written. Logs
   // that are not open yet stay as they are if their last owner had stopped cleanly; otherwise they are recovered first.
-  // Where the last owner's end is not dealt with yet, the next start is to meet it again: there is no mark.
+  // Where the last owner's end is not dealt with yet, the next start is to meet it again: there is no mark. One that
+  // has not registered (-1) leaves the epoch of the marks that it found, and no mark if there was none.
   void stop(int64_t broker_epoch, Callback<void(Status)> done);
 
   size_t opening_count() const { return opening_.size() + opening_in_flight_; }
@@ -98,6 +99,7 @@ class PartitionManager {
   void set_aside(storage::PartitionDirectory const& entry, storage::LogDirectory& directory);
   storage::LogDirectory* choose_directory(metadata::PartitionImage const& partition);
   void open_next();
+  void note_registration();
   void maybe_recovered();
   bool may_leave_mark(storage::LogDirectory const& directory) const;
   void on_opened(Opening opening, Result<std::shared_ptr<storage::PartitionLog>> log);

@@ -76,7 +76,9 @@ class LogDirectory {
   DirectoryId directory_id() const { return directory_id_; }
   std::string const& cluster_id() const { return cluster_id_; }
   PreviousStop previous_stop() const { return previous_stop_; }
-  std::optional<int64_t> previous_broker_epoch() const { return previous_broker_epoch_; }  // of a clean stop
+  // The broker epoch in the mark of the last clean stop, -1 if it tells none. None: a process before this one has
+  // registered since, or there was no such stop.
+  std::optional<int64_t> marked_epoch() const { return marked_epoch_; }
   // Since its last clean start nothing was acknowledged here that was not synced: a lost machine took none of it.
   bool kept_flush_promise() const { return kept_flush_promise_; }
   // The disk failed the last owner on this boot: the page cache may show bytes that will never reach it.
@@ -96,6 +98,8 @@ class LogDirectory {
   // *blocks* All logs that were there have been opened. Until this is called, a process that dies after a machine was
   // lost counts as one more lost machine.
   Status recovery_done();
+  // *blocks* The controller knows how the last owner ended: what the next start is to tell it of begins here. Once.
+  Status registered();
   // *blocks* Before anything is acknowledged here that is not synced. Durable when it returns.
   Status withdraw_flush_promise();
   // *blocks* Renames the directory to `TOPIC-PARTITION.UUID-delete`, so that it is gone at once, and durably. The log
@@ -121,7 +125,7 @@ class LogDirectory {
   // *blocks* Up to where compaction has been.
   Status write_cleaner_checkpoint();
   // *blocks* The last call: close_cleanly() of every log must have succeeded; writes checkpoints and then the
-  // clean-stop mark with this node's broker epoch.
+  // clean-stop mark with the epoch of the registration whose records are all here.
   Status stop_cleanly(int64_t broker_epoch);
 
   // ---- State
@@ -175,7 +179,8 @@ class LogDirectory {
   DirectoryId directory_id_{};
   std::string cluster_id_;
   PreviousStop previous_stop_ = PreviousStop::first_start;
-  std::optional<int64_t> previous_broker_epoch_;
+  std::optional<int64_t> marked_epoch_;
+  bool has_marked_epoch_file_ = false;
   bool is_cache_suspect_ = false;
   bool kept_flush_promise_ = false;
   std::atomic<bool> has_flush_promise_{false};
@@ -184,6 +189,10 @@ class LogDirectory {
   std::atomic<bool> has_ballast_{false};
   std::unique_ptr<Body> body_;
 };
+
+// What lies in a node's directories is, taken together, that of the registration in this epoch: an old copy of one of
+// them makes all old. -1: a mark does not tell. None: no directory knows, all are new or were in use by the last one.
+std::optional<int64_t> oldest_marked_epoch(std::vector<LogDirectory*> const& directories);
 
 // `name` as a topic and partition, or none: the last '-' separates them.
 std::optional<TopicPartition> parse_partition_directory_name(std::string_view name);
