@@ -43,6 +43,7 @@ if(TARGET millrace)
     nodes_stop_and_come_back_while_nothing_changes
     brokers_that_only_know_where_to_ask_first)
   set(e2e_failover a_replica_whose_log_cannot_be_opened_is_not_led of_two_directories_one_fails
+    an_old_copy_of_a_replica_that_was_put_back_leads_nothing
     kills_are_noticed_before_the_session_is_over who_falls_silent_loses_its_leaderships_after_its_session
     thousands_of_partitions_change_their_leader)
   foreach(suite hostile damage compaction faulty cases administration lag quorum cluster failover)
