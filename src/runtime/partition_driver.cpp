@@ -214,7 +214,10 @@ void PartitionDriver::accept(AppendRequest& request, LeaderEpoch epoch, Offset& 
       }
       return;
     }
-    if (answer.verdict != storage::ClaimVerdict::append) return refuse(request, to_error(answer.verdict));
+    if (answer.verdict != storage::ClaimVerdict::append) {
+      log_refusal(*claim, answer, epoch);
+      return refuse(request, to_error(answer.verdict));
+    }
     overlay_.add(log_->producers(), *claim);
   } else {
     record::set_base_offset(request.batch, base_offset);
@@ -223,6 +226,26 @@ void PartitionDriver::accept(AppendRequest& request, LeaderEpoch epoch, Offset& 
   pieces_.push_back(request.batch);
   accepted_.push_back({.request = std::move(request), .base_offset = base_offset, .last_offset = last_offset});
   next_offset = last_offset + 1;
+}
+
+// A client that is told so gives batches new epochs or fails, so an operator will ask why.
+void PartitionDriver::log_refusal(storage::ProducerClaim const& claim, storage::ClaimAnswer const& answer,
+                                  LeaderEpoch epoch) {
+  if (answer.verdict != storage::ClaimVerdict::out_of_order_sequence &&
+      answer.verdict != storage::ClaimVerdict::invalid_producer_epoch) {
+    return;
+  }
+  if (now() < next_refusal_log_) {
+    ++unlogged_refusals_;
+    return;
+  }
+  next_refusal_log_ = now() + kRefusalLogEvery;
+  auto const unlogged = std::exchange(unlogged_refusals_, 0);
+  env_.log().warn("partition",
+                  "{}: sequences {} to {} of producer {} epoch {} refused with {}: next is {} of epoch {}; leader epoch {}{}",
+                  identity_.text, claim.first_sequence, claim.last_sequence, claim.producer_id, claim.epoch,
+                  to_error(answer.verdict), answer.next_sequence, answer.known_epoch, epoch,
+                  unlogged == 0 ? "" : fmt::format("; {} more refused since the last such line", unlogged));
 }
 
 void PartitionDriver::on_written() {

@@ -16,9 +16,8 @@ constexpr size_t kSnapshotHeadBytes = 10;  // version, checksum, count
 constexpr size_t kSnapshotChecksumFrom = 6;
 constexpr size_t kSnapshotEntryBytes = 46;
 
-bool is_next_sequence(int32_t last, int32_t next) {
-  return next == int64_t{last} + 1 || (next == 0 && last == kSequenceMax);
-}
+int32_t sequence_after(int32_t last) { return last == kSequenceMax ? 0 : last + 1; }
+bool is_next_sequence(int32_t last, int32_t next) { return next == sequence_after(last); }
 
 // An end-transaction marker is the one record of its batch.
 bool read_marker(record::BatchView batch, ProducerClaim& claim) {
@@ -133,21 +132,23 @@ ClaimAnswer ProducerState::check(ProducerClaim const& claim, ProducerOverlay con
     }
   }
   if (origin == ClaimOrigin::replication) return {};
-  if (claim.epoch < entry->epoch) return {ClaimVerdict::invalid_producer_epoch, {}, false};
+  auto const refuse = [&](ClaimVerdict why) {
+    return ClaimAnswer{
+        .verdict = why, .known_epoch = entry->epoch, .next_sequence = sequence_after(entry->last_sequence())};
+  };
+  if (claim.epoch < entry->epoch) return refuse(ClaimVerdict::invalid_producer_epoch);
   if (claim.is_control) {
-    if (claim.coordinator_epoch < entry->coordinator_epoch) {
-      return {ClaimVerdict::transaction_coordinator_fenced, {}, false};
-    }
+    if (claim.coordinator_epoch < entry->coordinator_epoch) return refuse(ClaimVerdict::transaction_coordinator_fenced);
     return {};
   }
   if (origin == ClaimOrigin::client) {
     bool const is_in_order = claim.epoch == entry->epoch
                                  ? is_next_sequence(entry->last_sequence(), claim.first_sequence)
                                  : claim.first_sequence == 0;
-    if (!is_in_order) return {ClaimVerdict::out_of_order_sequence, {}, false};
+    if (!is_in_order) return refuse(ClaimVerdict::out_of_order_sequence);
   }
   if (entry->open_transaction_first_offset && !claim.is_transactional) {
-    return {ClaimVerdict::invalid_transaction_state, {}, false};
+    return refuse(ClaimVerdict::invalid_transaction_state);
   }
   return {};
 }

@@ -3,6 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
+#include <cstdio>
+
 #include "millrace/record/builder.h"
 #include "sim/node.h"
 #include "sim/world.h"
@@ -51,8 +54,9 @@ struct Node final : sim::Process {
   ~Node() override { driver->abandon(); }
   RunList& here() { return lists.control(); }
 
-  void append(std::shared_ptr<Sink> const& sink, uint32_t index, bool wants_all_replicas = true) {
-    record::BatchBuilder builder(record::BatchOptions{});
+  void append(std::shared_ptr<Sink> const& sink, uint32_t index, bool wants_all_replicas = true,
+              record::BatchOptions const& options = {}) {
+    record::BatchBuilder builder(options);
     auto const value = fmt::format("value {}", index);
     record::NewRecord record;
     record.value = as_bytes(value);
@@ -134,6 +138,47 @@ TEST_F(PartitionDrivers, acks_of_the_leader_are_refused_when_their_sync_fails) {
   world.run_for(1s);
   EXPECT_EQ(log,
             (std::vector<std::string>{fmt::format("0: {} at 0", static_cast<int>(ErrorCode::kafka_storage_error))}));
+}
+
+// One line a second and partition at most; it tells what was expected, and how many were refused without one.
+TEST_F(PartitionDrivers, refused_sequences_are_logged_but_not_each) {
+  auto& node = start();
+  auto const sink = std::make_shared<Sink>(log);
+  std::unique_ptr<std::FILE, decltype(&std::fclose)> const trace(std::tmpfile(), &std::fclose);
+  world.trace().print_to(trace.get());
+  auto const produce = [&](int16_t epoch, int32_t sequence) {
+    on_node([&, epoch, sequence] {
+      node.append(sink, 0, true,
+                  {.producer_id = ProducerId(7), .producer_epoch = ProducerEpoch(epoch), .base_sequence = sequence});
+    });
+    world.run_for(100ms);
+  };
+  produce(1, 0);
+  produce(1, 5);
+  produce(1, 6);
+  produce(0, 1);
+  world.run_for(1s);
+  produce(0, 1);
+  world.run_for(1s);
+  produce(1, 8);
+  world.trace().print_to(nullptr);
+
+  std::rewind(trace.get());
+  std::vector<std::string> lines;
+  std::array<char, 1000> line{};
+  while (std::fgets(line.data(), line.size(), trace.get()) != nullptr) {
+    std::string_view const text(line.data());
+    auto const at = text.find("a partition: ");
+    if (at != std::string_view::npos) lines.emplace_back(text.substr(at + 13, text.find('\n') - at - 13));
+  }
+  EXPECT_EQ(lines, (std::vector<std::string>{
+                       "orders-0: sequences 5 to 5 of producer 7 epoch 1 refused with OUT_OF_ORDER_SEQUENCE_NUMBER: next is 1 "
+                       "of epoch 1; leader epoch 0",
+                       "orders-0: sequences 1 to 1 of producer 7 epoch 0 refused with INVALID_PRODUCER_EPOCH: next is 1 of "
+                       "epoch 1; leader epoch 0; 2 more refused since the last such line",
+                       "orders-0: sequences 8 to 8 of producer 7 epoch 1 refused with OUT_OF_ORDER_SEQUENCE_NUMBER: next is 1 "
+                       "of epoch 1; leader epoch 0"}));
+  EXPECT_EQ(log.size(), 6u);
 }
 
 // What the directory vouches for is taken back before the log is cut, and a full disk has no room for that.

@@ -71,6 +71,27 @@ TEST(Producers, epochs_fence_and_begin_at_zero) {
   EXPECT_EQ(state.check(claim(1, 9, 1, 1), nullptr, ClaimOrigin::replication).verdict, ClaimVerdict::append);
 }
 
+TEST(Producers, a_refusal_tells_where_the_producer_was) {
+  auto const max = std::numeric_limits<int32_t>::max();
+  ProducerState state;
+  state.apply(claim(0, 0, 2, 3));
+  auto other = claim(2, max);
+  other.producer_id = ProducerId(2);
+  state.apply(other);
+  auto const was_at = [&](ProducerClaim const& c, ProducerOverlay const* overlay = nullptr) {
+    auto const answer = state.check(c, overlay, ClaimOrigin::client);
+    return fmt::format("{} of epoch {}", answer.next_sequence, answer.known_epoch);
+  };
+  EXPECT_EQ(was_at(claim(2, 5, 1, 3)), "2 of epoch 3");
+  EXPECT_EQ(was_at(claim(2, 5, 1, 4)), "2 of epoch 3");  // a new epoch begins at 0
+  EXPECT_EQ(was_at(claim(2, 2, 1, 2)), "2 of epoch 3");  // an old one is over
+  other.first_sequence = other.last_sequence = 7;
+  EXPECT_EQ(was_at(other), "0 of epoch 0");
+  ProducerOverlay overlay;
+  overlay.add(state, claim(2, 2, 3, 3));
+  EXPECT_EQ(was_at(claim(5, 9, 1, 3), &overlay), "5 of epoch 3");
+}
+
 TEST(Producers, the_overlay_counts_as_appended_and_its_duplicates_are_in_flight) {
   ProducerState state;
   state.apply(claim(0, 0));

@@ -130,6 +130,7 @@ class PartitionDriver final : public Driver {
   static constexpr size_t kBatchEndsMax = 4096;               // remembered between mark and end
 
   static constexpr size_t kDeletionsWaitingMax = 1024;        // record deletions that wait for other replicas
+  static constexpr auto kRefusalLogEvery = 1s;                // a client may send thousands of wrong sequences a second
 
   PartitionDriver(env::Env& env, PartitionIdentity identity, TopicConfigPtr config);
   ~PartitionDriver() override;
@@ -265,6 +266,7 @@ class PartitionDriver final : public Driver {
   void write_gathered();
   void on_written();
   void refuse(AppendRequest& request, ErrorCode error);
+  void log_refusal(storage::ProducerClaim const& claim, storage::ClaimAnswer const& answer, LeaderEpoch epoch);
   void tell_appended();
   void await(Accepted& accepted, AppendAnswer const& answer);
   void apply_effects();
@@ -337,6 +339,8 @@ class PartitionDriver final : public Driver {
   replication::Effects effects_;
   replication::Outcome immediate_outcome_{};
   storage::ProducerOverlay overlay_;
+  Mono next_refusal_log_{};
+  int64_t unlogged_refusals_ = 0;
   std::vector<AppendRequest> gathered_;
   std::vector<Accepted> accepted_;
   std::vector<ByteView> pieces_;

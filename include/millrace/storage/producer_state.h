@@ -77,8 +77,11 @@ enum class ClaimVerdict {
 
 struct ClaimAnswer {
   ClaimVerdict verdict = ClaimVerdict::append;
-  ProducerBatch batch;        // of a duplicate: its offsets and timestamp
+  ProducerBatch batch{};      // of a duplicate: its offsets and timestamp
   bool is_in_flight = false;  // the duplicated batch is part of the overlay: it shares that batch's fate
+  // Of a refused claim: where its producer was.
+  ProducerEpoch known_epoch{-1};
+  int32_t next_sequence = -1;  // in the known epoch
 };
 
 enum class ClaimOrigin { client, replication, coordinator };
