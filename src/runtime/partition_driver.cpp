@@ -215,8 +215,11 @@ void PartitionDriver::accept(AppendRequest& request, LeaderEpoch epoch, Offset& 
       return;
     }
     if (answer.verdict != storage::ClaimVerdict::append) {
-      log_refusal(*claim, answer, epoch);
-      return refuse(request, to_error(answer.verdict));
+      bool const is_early = storage::is_gap_of_takeover(answer, machine_.epoch_start(), now() - leads_since_);
+      // Of the errors that clients try again after, it says that nothing was written and asks for no new metadata.
+      auto const error = is_early ? ErrorCode::not_enough_replicas : to_error(answer.verdict);
+      log_refusal(*claim, answer, error);
+      return refuse(request, error);
     }
     overlay_.add(log_->producers(), *claim);
   } else {
@@ -229,8 +232,7 @@ void PartitionDriver::accept(AppendRequest& request, LeaderEpoch epoch, Offset& 
 }
 
 // A client that is told so gives batches new epochs or fails, so an operator will ask why.
-void PartitionDriver::log_refusal(storage::ProducerClaim const& claim, storage::ClaimAnswer const& answer,
-                                  LeaderEpoch epoch) {
+void PartitionDriver::log_refusal(storage::ProducerClaim const& claim, storage::ClaimAnswer const& answer, ErrorCode error) {
   if (answer.verdict != storage::ClaimVerdict::out_of_order_sequence &&
       answer.verdict != storage::ClaimVerdict::invalid_producer_epoch) {
     return;
@@ -244,7 +246,7 @@ void PartitionDriver::log_refusal(storage::ProducerClaim const& claim, storage::
   env_.log().warn("partition",
                   "{}: sequences {} to {} of producer {} epoch {} refused with {}: next is {} of epoch {}; leader epoch {}{}",
                   identity_.text, claim.first_sequence, claim.last_sequence, claim.producer_id, claim.epoch,
-                  to_error(answer.verdict), answer.next_sequence, answer.known_epoch, epoch,
+                  error, answer.next_sequence, answer.known_epoch, machine_.epoch(),
                   unlogged == 0 ? "" : fmt::format("; {} more refused since the last such line", unlogged));
 }
 

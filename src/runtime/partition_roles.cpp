@@ -85,6 +85,7 @@ void PartitionDriver::lead(replication::BecomeLeader event, RunList& here, Callb
           event.counts_at = counts_at();
           log_->assign_epoch(event.epoch);
           publish_epochs();
+          if (machine_.role() != replication::Role::leader || event.epoch > machine_.epoch()) leads_since_ = now();
           machine_.on_event(event, now(), effects_);
           is_marks_dirty_ = true;
           apply_effects();

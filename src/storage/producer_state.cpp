@@ -17,6 +17,11 @@ constexpr size_t kSnapshotChecksumFrom = 6;
 constexpr size_t kSnapshotEntryBytes = 46;
 
 int32_t sequence_after(int32_t last) { return last == kSequenceMax ? 0 : last + 1; }
+// Within half of the circle that sequences wrap around.
+bool is_after(int32_t sequence, int32_t other) {
+  auto const distance = (int64_t{sequence} - other) & kSequenceMax;
+  return distance != 0 && distance <= kSequenceMax / 2;
+}
 bool is_next_sequence(int32_t last, int32_t next) { return next == sequence_after(last); }
 
 // An end-transaction marker is the one record of its batch.
@@ -83,6 +88,10 @@ ProducerBatch const* ProducerEntry::find(int32_t first_sequence, int32_t last_se
   return nullptr;
 }
 
+bool is_gap_of_takeover(ClaimAnswer const& answer, Offset epoch_start, Duration led_for) {
+  return answer.is_gap && answer.last_offset < epoch_start && led_for < kGapOfTakeoverMax;
+}
+
 Result<ProducerClaim> ProducerClaim::of(ByteView bytes) {
   record::BatchView const batch(bytes);
   ProducerClaim claim;
@@ -133,8 +142,13 @@ ClaimAnswer ProducerState::check(ProducerClaim const& claim, ProducerOverlay con
   }
   if (origin == ClaimOrigin::replication) return {};
   auto const refuse = [&](ClaimVerdict why) {
-    return ClaimAnswer{
-        .verdict = why, .known_epoch = entry->epoch, .next_sequence = sequence_after(entry->last_sequence())};
+    auto const next = sequence_after(entry->last_sequence());
+    return ClaimAnswer{.verdict = why,
+                       .known_epoch = entry->epoch,
+                       .next_sequence = next,
+                       .last_offset = entry->batch_count ? entry->batches[entry->batch_count - 1].last_offset : Offset(-1),
+                       .is_gap = why == ClaimVerdict::out_of_order_sequence && claim.epoch == entry->epoch &&
+                                 is_after(claim.first_sequence, next)};
   };
   if (claim.epoch < entry->epoch) return refuse(ClaimVerdict::invalid_producer_epoch);
   if (claim.is_control) {

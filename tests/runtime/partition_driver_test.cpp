@@ -45,14 +45,18 @@ struct Node final : sim::Process {
     PartitionIdentity identity{{id, 0}, {"orders", 0}, "orders-0"};
     driver = std::make_shared<PartitionDriver>(env, identity, std::make_shared<TopicConfig const>(config));
     driver->open(*directory->create_log(identity.name, id, config.log, Wall{0}), here());
+    lead(LeaderEpoch(0));
+  }
+  ~Node() override { driver->abandon(); }
+  RunList& here() { return lists.control(); }
+
+  void lead(LeaderEpoch epoch) {
     replication::BecomeLeader event;
-    event.epoch = LeaderEpoch(0);
+    event.epoch = epoch;
     event.self = BrokerId(1);
     event.replicas = event.in_sync_replicas = {BrokerId(1)};
     driver->lead(std::move(event), here());
   }
-  ~Node() override { driver->abandon(); }
-  RunList& here() { return lists.control(); }
 
   void append(std::shared_ptr<Sink> const& sink, uint32_t index, bool wants_all_replicas = true,
               record::BatchOptions const& options = {}) {
@@ -179,6 +183,34 @@ TEST_F(PartitionDrivers, refused_sequences_are_logged_but_not_each) {
                        "orders-0: sequences 8 to 8 of producer 7 epoch 1 refused with OUT_OF_ORDER_SEQUENCE_NUMBER: next is 1 "
                        "of epoch 1; leader epoch 0"}));
   EXPECT_EQ(log.size(), 6u);
+}
+
+TEST_F(PartitionDrivers, a_gap_that_a_new_leader_finds_is_to_be_tried_again_until_the_producer_is_known_to_it) {
+  auto& node = start();
+  auto const sink = std::make_shared<Sink>(log);
+  auto const lead = [&](int32_t epoch) { on_node([&, epoch] { node.lead(LeaderEpoch(epoch)); }); };
+  auto const produce = [&](int32_t sequence) {
+    on_node([&, sequence] {
+      node.append(sink, static_cast<uint32_t>(sequence), true,
+                  {.producer_id = ProducerId(7), .producer_epoch = ProducerEpoch(0), .base_sequence = sequence});
+    });
+    world.run_for(100ms);
+  };
+  produce(0);
+  produce(2);
+  lead(1);
+  produce(2);
+  lead(1);  // told again: the epoch is as old as it was
+  world.run_for(storage::kGapOfTakeoverMax - 300ms);
+  produce(2);
+  world.run_for(300ms);
+  produce(2);
+  lead(2);
+  produce(2);
+  produce(1);
+  produce(3);
+  EXPECT_EQ(log, (std::vector<std::string>{"0: 0 at 0", "2: 45 at -1", "2: 19 at -1", "2: 19 at -1", "2: 45 at -1",
+                                           "2: 19 at -1", "1: 0 at 1", "3: 45 at -1"}));
 }
 
 // What the directory vouches for is taken back before the log is cut, and a full disk has no room for that.

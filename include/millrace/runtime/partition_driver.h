@@ -266,7 +266,7 @@ class PartitionDriver final : public Driver {
   void write_gathered();
   void on_written();
   void refuse(AppendRequest& request, ErrorCode error);
-  void log_refusal(storage::ProducerClaim const& claim, storage::ClaimAnswer const& answer, LeaderEpoch epoch);
+  void log_refusal(storage::ProducerClaim const& claim, storage::ClaimAnswer const& answer, ErrorCode error);
   void tell_appended();
   void await(Accepted& accepted, AppendAnswer const& answer);
   void apply_effects();
@@ -339,6 +339,7 @@ class PartitionDriver final : public Driver {
   replication::Effects effects_;
   replication::Outcome immediate_outcome_{};
   storage::ProducerOverlay overlay_;
+  Mono leads_since_{};  // in its epoch
   Mono next_refusal_log_{};
   int64_t unlogged_refusals_ = 0;
   std::vector<AppendRequest> gathered_;
