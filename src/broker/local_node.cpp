@@ -133,6 +133,7 @@ void LocalNode::on_opened(Opened& opened) {
   }
   run_lists_ = std::make_unique<runtime::RunLists>(env_);
   options_.partitions.incarnation_id = env_.random_uuid();
+  options_.partitions.is_broker = options_.controller.is_broker;
   options_.controller.controller.incarnation_id = *options_.partitions.incarnation_id;
   partitions_ = std::make_unique<runtime::PartitionManager>(env_, *run_lists_, data_directories_, options_.partitions);
   // Listening comes before the controller is made, which must know the ports. Connections wait until open().

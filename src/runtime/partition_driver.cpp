@@ -215,7 +215,7 @@ void PartitionDriver::accept(AppendRequest& request, LeaderEpoch epoch, Offset& 
       return;
     }
     if (answer.verdict != storage::ClaimVerdict::append) {
-      bool const is_early = storage::is_gap_of_takeover(answer, machine_.epoch_start(), now() - leads_since_);
+      bool const is_early = now() < takeover_ends_ && storage::is_gap_of_takeover(answer, machine_.epoch_start());
       // Of the errors that clients try again after, it says that nothing was written and asks for no new metadata.
       auto const error = is_early ? ErrorCode::not_enough_replicas : to_error(answer.verdict);
       log_refusal(*claim, answer, error);

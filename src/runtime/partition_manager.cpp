@@ -118,7 +118,8 @@ void PartitionManager::on_publication(metadata::Publication const& publication) 
   bool const has_new_defaults = update_topic_defaults(publication);
   bool const must_tell_all = !may_tell_roles_ && is_registered_in(image);
   may_tell_roles_ = may_tell_roles_ || must_tell_all;
-  // Before the heartbeat that says so, since from the answer on it would count as a loss to know no later registration.
+  // As early as can be: from the first heartbeat on, who is killed and knows an earlier registration only counts as
+  // unclean.
   if (must_tell_all && !is_stopping_) note_registration();
   for (auto const& [id, topic] : publication.delta.topics) {
     if (topic.is_deleted) {
@@ -590,7 +591,8 @@ void PartitionManager::stop_directories(int64_t broker_epoch, Callback<void(Stat
     size_t left{};
     Callback<void(Status)> done;
   };
-  auto const marked_epoch = broker_epoch >= 0 ? std::optional(broker_epoch) : storage::oldest_marked_epoch(directories_);
+  bool const tells_epoch = broker_epoch >= 0 || !options_.is_broker;
+  auto const marked_epoch = tells_epoch ? std::optional(broker_epoch) : storage::oldest_marked_epoch(directories_);
   auto state = std::make_shared<State>();
   state->results.resize(directories_.size());
   state->left = directories_.size();

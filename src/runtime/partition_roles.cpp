@@ -85,7 +85,8 @@ void PartitionDriver::lead(replication::BecomeLeader event, RunList& here, Callb
           event.counts_at = counts_at();
           log_->assign_epoch(event.epoch);
           publish_epochs();
-          if (machine_.role() != replication::Role::leader || event.epoch > machine_.epoch()) leads_since_ = now();
+          bool const is_new_epoch = machine_.role() != replication::Role::leader || event.epoch > machine_.epoch();
+          if (is_new_epoch) takeover_ends_ = event.replicas.size() > 1 ? now() + kTakeoverMax : Mono{};
           machine_.on_event(event, now(), effects_);
           is_marks_dirty_ = true;
           apply_effects();

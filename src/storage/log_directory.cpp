@@ -88,11 +88,6 @@ std::optional<int64_t> parse_clean_stop(std::string_view text) {
   return parse_number<int64_t>(rest.substr(0, rest.find_first_not_of("-0123456789")));
 }
 
-std::optional<int64_t> parse_marked_epoch(std::string_view text) {
-  if (!text.ends_with('\n')) return std::nullopt;
-  return parse_number<int64_t>(text.substr(0, text.size() - 1));
-}
-
 Result<std::optional<std::string>> read_optional(env::Disk& disk, std::string const& path, int64_t bytes_max) {
   auto content = disk.read_file(path, bytes_max);
   if (content) return std::optional(*std::move(content));
@@ -199,13 +194,13 @@ Status LogDirectory::start() {
     previous_stop_ = PreviousStop::first_start;
   } else if (clean_stop) {
     previous_stop_ = PreviousStop::clean;
-    marked_epoch_ = parse_clean_stop(*clean_stop).value_or(-1);  // goes before an older file
+    marked_epoch_ = parse_clean_stop(*clean_stop).value_or(-1);
   } else if (boot && *boot == boot_text(options_.boot_id)) {
     previous_stop_ = PreviousStop::process_killed;
   } else {
     previous_stop_ = PreviousStop::machine_lost;
   }
-  if (meta_text && !clean_stop && marked_epoch) marked_epoch_ = parse_marked_epoch(*marked_epoch).value_or(-1);
+  if (meta_text && !clean_stop && marked_epoch) marked_epoch_ = parse_clean_stop(*marked_epoch).value_or(-1);
   has_marked_epoch_file_ = clean_stop || marked_epoch;
   MR_TRY(load_checkpoints());
   give_up_ballast_if_full();
@@ -213,15 +208,14 @@ Status LogDirectory::start() {
   // From here on the directory is in use. The mark goes first, durably: nothing may be written under it. What it tells
   // of an old copy that was put back here must outlive a kill before the controller has heard it.
   if (clean_stop) {
-    if (marked_epoch_) MR_TRY(env::replace_file(disk_, file(kMarkedEpochFile), fmt::format("{}\n", *marked_epoch_)));
-    MR_TRY(disk_.remove_file(file(kCleanStopFile)));
+    MR_TRY(disk_.rename(file(kCleanStopFile), file(kMarkedEpochFile)));
     MR_TRY(disk_.sync_directory(options_.path));
   }
   // Until recovery_done() another loss of the process must not pass for a mere kill.
   auto const second_line = is_cache_suspect_                                   ? kDiskFailedLine
                            : previous_stop_ == PreviousStop::machine_lost ? kRecoveringLine
                                                                           : std::string_view{};
-  MR_TRY(env::replace_file(disk_, file(kBootFile), boot_text(options_.boot_id, second_line)));
+  if (auto const text = boot_text(options_.boot_id, second_line); boot != text) MR_TRY(replace_boot_file(text));
   if (is_cache_suspect_) {
     options_.log->warn(kArea, "{}: the disk failed its last owner; what was not known to be synced is written again",
                        options_.path);
@@ -293,9 +287,19 @@ Status LogDirectory::withdraw_flush_promise() {
 }
 
 Status LogDirectory::registered() {
-  if (!std::exchange(has_marked_epoch_file_, false)) return {};
+  if (!has_marked_epoch_file_) return {};
   MR_TRY(disk_.remove_file(fmt::format("{}/{}", options_.path, kMarkedEpochFile)));
+  has_marked_epoch_file_ = false;
   return disk_.sync_directory(options_.path);
+}
+
+// On a full disk the old one makes room first: without either, the machine counts as lost.
+Status LogDirectory::replace_boot_file(std::string const& text) {
+  auto const path = fmt::format("{}/{}", options_.path, kBootFile);
+  auto replaced = env::replace_file(disk_, path, text);
+  if (replaced || replaced.error().kind != ErrorKind::no_space) return replaced;
+  if (auto removed = disk_.remove_file(path); !removed) return replaced;
+  return env::replace_file(disk_, path, text);
 }
 
 Status LogDirectory::recovery_done() {

@@ -88,8 +88,8 @@ ProducerBatch const* ProducerEntry::find(int32_t first_sequence, int32_t last_se
   return nullptr;
 }
 
-bool is_gap_of_takeover(ClaimAnswer const& answer, Offset epoch_start, Duration led_for) {
-  return answer.is_gap && answer.last_offset < epoch_start && led_for < kGapOfTakeoverMax;
+bool is_gap_of_takeover(ClaimAnswer const& answer, Offset epoch_start) {
+  return answer.is_gap && answer.last_offset < epoch_start;
 }
 
 Result<ProducerClaim> ProducerClaim::of(ByteView bytes) {

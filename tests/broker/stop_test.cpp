@@ -99,6 +99,9 @@ TEST_F(Stops, without_a_registration_leaves_the_epoch_that_it_found) {
   };
   auto const mark = [](int64_t epoch) { return fmt::format("{{\"version\":0,\"brokerEpoch\":{}}}", epoch); };
   EXPECT_EQ(stop_in_epoch(-1), std::nullopt);  // a first start
+  options.is_broker = false;  // nobody asks a controller for an epoch
+  EXPECT_EQ(stop_in_epoch(-1), mark(-1));
+  options.is_broker = true;
   EXPECT_EQ(stop_in_epoch(5), mark(5));
   EXPECT_EQ(stop_in_epoch(-1), mark(5));
   EXPECT_EQ(stop_in_epoch(8), mark(8));

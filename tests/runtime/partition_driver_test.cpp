@@ -50,11 +50,12 @@ struct Node final : sim::Process {
   ~Node() override { driver->abandon(); }
   RunList& here() { return lists.control(); }
 
-  void lead(LeaderEpoch epoch) {
+  void lead(LeaderEpoch epoch, std::vector<BrokerId> replicas = {BrokerId(1)}) {
     replication::BecomeLeader event;
     event.epoch = epoch;
     event.self = BrokerId(1);
-    event.replicas = event.in_sync_replicas = {BrokerId(1)};
+    event.replicas = std::move(replicas);
+    event.in_sync_replicas = {BrokerId(1)};
     driver->lead(std::move(event), here());
   }
 
@@ -188,7 +189,7 @@ TEST_F(PartitionDrivers, refused_sequences_are_logged_but_not_each) {
 TEST_F(PartitionDrivers, a_gap_that_a_new_leader_finds_is_to_be_tried_again_until_the_producer_is_known_to_it) {
   auto& node = start();
   auto const sink = std::make_shared<Sink>(log);
-  auto const lead = [&](int32_t epoch) { on_node([&, epoch] { node.lead(LeaderEpoch(epoch)); }); };
+  auto const lead = [&](int32_t epoch) { on_node([&, epoch] { node.lead(LeaderEpoch(epoch), {BrokerId(1), BrokerId(2)}); }); };
   auto const produce = [&](int32_t sequence) {
     on_node([&, sequence] {
       node.append(sink, static_cast<uint32_t>(sequence), true,
@@ -201,7 +202,7 @@ TEST_F(PartitionDrivers, a_gap_that_a_new_leader_finds_is_to_be_tried_again_unti
   lead(1);
   produce(2);
   lead(1);  // told again: the epoch is as old as it was
-  world.run_for(storage::kGapOfTakeoverMax - 300ms);
+  world.run_for(PartitionDriver::kTakeoverMax - 300ms);
   produce(2);
   world.run_for(300ms);
   produce(2);
@@ -209,8 +210,10 @@ TEST_F(PartitionDrivers, a_gap_that_a_new_leader_finds_is_to_be_tried_again_unti
   produce(2);
   produce(1);
   produce(3);
+  on_node([&] { node.lead(LeaderEpoch(3)); });  // alone: nobody has refused what is missing
+  produce(4);
   EXPECT_EQ(log, (std::vector<std::string>{"0: 0 at 0", "2: 45 at -1", "2: 19 at -1", "2: 19 at -1", "2: 45 at -1",
-                                           "2: 19 at -1", "1: 0 at 1", "3: 45 at -1"}));
+                                           "2: 19 at -1", "1: 0 at 1", "3: 45 at -1", "4: 45 at -1"}));
 }
 
 // What the directory vouches for is taken back before the log is cut, and a full disk has no room for that.

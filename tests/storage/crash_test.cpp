@@ -453,13 +453,13 @@ TEST(Identity, the_epoch_in_the_mark_of_a_clean_stop_is_known_until_the_node_has
   MR_ASSERT_OK(machine.start());
   EXPECT_EQ(machine.directory->marked_epoch(), std::nullopt);
   // Somebody else, who does not know the file, has run since.
-  machine.image.place("/data/millrace-marked-epoch", "7\n");
+  machine.image.place("/data/millrace-marked-epoch", "{\"version\":0,\"brokerEpoch\":7}");
   machine.image.place("/data/.kafka_cleanshutdown", "{\"version\":0,\"brokerEpoch\":12}");
   machine.leave();
   MR_ASSERT_OK(machine.start());
   EXPECT_EQ(machine.directory->marked_epoch(), 12);
   machine.kill();
-  for (std::string const damaged : {"", "12", "x\n"}) {
+  for (std::string const damaged : {"", "12", "{\"version\":0,\"broker"}) {
     machine.image.place("/data/millrace-marked-epoch", damaged);
     MR_ASSERT_OK(machine.start());
     EXPECT_EQ(machine.directory->marked_epoch(), -1) << damaged;

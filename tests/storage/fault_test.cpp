@@ -146,6 +146,24 @@ TEST(FullDisk, DF_03_a_start_gives_up_the_ballast_and_gets_it_back_before_anybod
   EXPECT_FALSE(machine.image.content(kFile).has_value());
 }
 
+// Nobody could read then, nor delete anything.
+TEST(FullDisk, DF_03_a_start_needs_no_room_also_without_ballast) {
+  for (bool const is_same_boot : {true, false}) {
+    Machine machine;
+    MR_ASSERT_OK(machine.start());
+    MR_ASSERT_OK(machine.directory->stop_cleanly(7));
+    machine.leave();
+    machine.image.set_capacity(machine.image.used_bytes());
+    if (!is_same_boot) machine.boot_id = "boot-9";
+    MR_ASSERT_OK(machine.start());
+    EXPECT_EQ(machine.directory->previous_stop(), PreviousStop::clean);
+    machine.kill();
+    MR_ASSERT_OK(machine.start());
+    EXPECT_EQ(machine.directory->previous_stop(), PreviousStop::process_killed);
+    EXPECT_EQ(machine.directory->marked_epoch(), 7);
+  }
+}
+
 // What the directory vouches for is taken back before the log is cut, and a full disk has no room for that.
 TEST(FullDisk, DF_03_a_cut_that_cannot_be_noted_is_refused) {
   for (bool const is_emptied : {false, true}) {

@@ -130,6 +130,7 @@ class PartitionDriver final : public Driver {
   static constexpr size_t kBatchEndsMax = 4096;               // remembered between mark and end
 
   static constexpr size_t kDeletionsWaitingMax = 1024;        // record deletions that wait for other replicas
+  static constexpr auto kTakeoverMax = 10s;                   // for batches that the leader before has refused
   static constexpr auto kRefusalLogEvery = 1s;                // a client may send thousands of wrong sequences a second
 
   PartitionDriver(env::Env& env, PartitionIdentity identity, TopicConfigPtr config);
@@ -339,7 +340,7 @@ class PartitionDriver final : public Driver {
   replication::Effects effects_;
   replication::Outcome immediate_outcome_{};
   storage::ProducerOverlay overlay_;
-  Mono leads_since_{};  // in its epoch
+  Mono takeover_ends_{};  // from then on a gap in a producer's sequences is one
   Mono next_refusal_log_{};
   int64_t unlogged_refusals_ = 0;
   std::vector<AppendRequest> gathered_;

@@ -33,6 +33,7 @@ struct PartitionManagerOptions {
   // Of this life of the process, where it registers as a broker. Until an image shows that registration, it tells what
   // earlier lives were to do: no partition is told its role.
   std::optional<Uuid> incarnation_id = std::nullopt;
+  bool is_broker = true;
 };
 
 class PartitionManager {

@@ -98,7 +98,7 @@ class LogDirectory {
   // *blocks* All logs that were there have been opened. Until this is called, a process that dies after a machine was
   // lost counts as one more lost machine.
   Status recovery_done();
-  // *blocks* The controller knows how the last owner ended: what the next start is to tell it of begins here. Once.
+  // *blocks* The controller knows how the last owner ended: what the next start is to tell it of begins here.
   Status registered();
   // *blocks* Before anything is acknowledged here that is not synced. Durable when it returns.
   Status withdraw_flush_promise();
@@ -149,6 +149,7 @@ class LogDirectory {
   LogDirectory(env::Disk& disk, FileCache& files, LogDirectoryOptions options);
   Status start();
   Status load_checkpoints();
+  Status replace_boot_file(std::string const& text);
   Result<std::shared_ptr<PartitionLog>> create_log_of_kind(TopicPartition const& partition, TopicId topic_id,
                                                            LogConfig const& config, Wall now, LogKind kind);
   Result<std::shared_ptr<PartitionLog>> open_log_of_kind(PartitionDirectory const& directory, LogConfig const& config,

@@ -89,9 +89,8 @@ struct ClaimAnswer {
 // What a new leader does not know is often on its way: its predecessor refused it, and the client sent what follows
 // straight here. Clients that are told of a sequence out of order then may send all that is unanswered in a new epoch,
 // written or not; told to try again they send it in order. True while nothing of the producer was accepted since
-// `epoch_start`, where this leader's epoch begins, and for a bounded time.
-inline constexpr Duration kGapOfTakeoverMax = 10s;
-bool is_gap_of_takeover(ClaimAnswer const& answer, Offset epoch_start, Duration led_for);
+// `epoch_start`, where this leader's epoch begins.
+bool is_gap_of_takeover(ClaimAnswer const& answer, Offset epoch_start);
 
 enum class ClaimOrigin { client, replication, coordinator };
 
