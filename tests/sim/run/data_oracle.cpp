@@ -326,6 +326,19 @@ bool DataOracle::is_at_rest() {
   return true;
 }
 
+int64_t DataOracle::records_missing() {
+  int64_t missing = 0;
+  for (auto const& partition : partitions_) {
+    std::vector<Offset> ends;
+    for (auto const& replica : partition.replicas) {
+      auto const driver = replica.driver.lock();
+      ends.push_back(driver == nullptr ? Offset(0) : driver->marks().end.offset);
+    }
+    for (auto const end : ends) missing += std::ranges::max(ends) - end;
+  }
+  return missing;
+}
+
 std::string DataOracle::describe() {
   std::string out;
   for (size_t p = 0; p < partitions_.size(); ++p) {

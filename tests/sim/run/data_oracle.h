@@ -47,6 +47,8 @@ class DataOracle {
   int32_t committed_in(size_t partition, int64_t end) const;
   // Everybody leads or follows, the marks have reached the ends, and the ends are equal.
   bool is_at_rest();
+  // By which replicas are behind the newest end of their partition, all together.
+  int64_t records_missing();
   std::string describe();
 
  private:
