@@ -84,6 +84,11 @@ Status Segment::verify_times_locked(std::span<TimeEntry const> entries) {
 Result<TimestampOffset> Segment::largest_timestamp() {
   std::lock_guard lock(mutex_);
   MR_TRY(learn_times_locked());
+  // A power loss may have torn the file. Retention would take records that only seem to be old.
+  if (!are_times_verified_ && !checks_) {
+    MR_TRY_ASSIGN(auto const entries, times_locked());
+    MR_TRY(verify_times_locked(entries));
+  }
   if (max_timestamp_ms_ < 0) return TimestampOffset{};
   return TimestampOffset{max_timestamp_ms_, base_ + max_timestamp_relative_, kNoLeaderEpoch};
 }

@@ -83,6 +83,34 @@ TEST(Retention, RC_07_future_and_missing_times_count_from_the_append) {
   }
 }
 
+// What a power loss left of an entry tells of the year 2004.
+TEST(Retention, a_torn_time_index_makes_no_records_old) {
+  auto const hour = int64_t{3600} * 1000;
+  LogConfig const config{.segment_bytes = 500, .retention_ms = hour};
+  for (bool const is_checked : {false, true}) {
+    Machine machine;
+    MR_ASSERT_OK(machine.start());
+    auto log = *machine.create(config);
+    for (int i = 0; i < 5; ++i) {
+      auto batch = make_batch({.base = i, .timestamp_ms = kNow.ms, .value_bytes = 400});
+      MR_ASSERT_OK(append_one(*log, batch));
+    }
+    MR_ASSERT_OK(machine.stop(*log));
+    log.reset();
+    machine.leave();
+    auto const file = "/data/orders-0/00000000000000000000.timeindex";
+    auto content = *machine.image.content(file);
+    ASSERT_EQ(content.size(), 12u);
+    std::ranges::fill(content.begin() + 3, content.end(), '\0');
+    machine.image.place(file, content);
+    if (!is_checked) machine.image.place("/data/orders-0/millrace-index-checks", "");
+    MR_ASSERT_OK(machine.start());
+    log = *machine.open(config);
+    EXPECT_EQ(log->apply_retention({kNow.ms + hour - 1}, log->end().offset)->segment_count, 0u);
+    EXPECT_EQ(log->apply_retention({kNow.ms + hour + 1}, log->end().offset)->segment_count, 5u);
+  }
+}
+
 TEST(Retention, RC_07_a_leap_of_the_clock_deletes_nothing_until_it_has_held) {
   RetentionClock clock;
   auto const hour = int64_t{3600} * 1000;
