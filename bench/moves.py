@@ -119,7 +119,8 @@ def moves(options, report, spread):
                              ("stop", "SIGSTOP of a leader", None), ("cut", "all packets from and to a leader are lost", None)]:
         columns = [spread([pair[i] for pair in found[key]]) if limit or i == 0 else "" for found in (theirs, ours) for i in (0, 1)]
         met = report.verdict(max(own for _, own in ours[key]) <= limit) if limit else ""
-        rows.append([what, *columns, str(limit) if limit else "the session, 9 s, is waited for", met])
+        waited_for = "the session, 9 s" + (", and requests of librdkafka, 10 s each" if key == "stop" else "")
+        rows.append([what, *columns, str(limit) if limit else waited_for, met])
     report.table("Moves and silence", ["what", "Kafka ms, librdkafka", "Kafka ms", "ours ms, librdkafka", "ours ms", "at most", "met"], rows,
                  "Longest gap in acknowledgements, minimum / median / maximum: librdkafka at 1,000 records/s, which waits by itself before it asks "
                  "again, and a writer that does not; acks=all, replication factor 3, default timeouts. The limit is of the second.")
