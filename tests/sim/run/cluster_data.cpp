@@ -149,18 +149,17 @@ std::string ClusterRun::describe_clients() {
 }
 
 // A replica may get one batch at a time over a slow link, and all that was produced lies before it: it has more time as long as
-// it halves what it lacks.
-bool ClusterRun::wait_for_replicas() {
-  auto const is_at_rest = [this] { return data_oracle_->is_at_rest(); };
+// it halves what it lacks. Sends wait for it, too, where min.insync.replicas has become that high.
+bool ClusterRun::wait_as_replicas_gain(std::string_view what, std::function<bool()> const& condition) {
   auto const is_over = [&] {
     observe();
-    return run_.failure.has_value() || is_at_rest();
+    return run_.failure.has_value() || condition();
   };
   for (auto missing = data_oracle_->records_missing(); !world_.run_while_not(is_over, kSettleLimit);) {
     auto const before = std::exchange(missing, data_oracle_->records_missing());
     if (missing == 0 || missing > before / 2) break;
   }
-  return wait_for("every partition has a leader, and all replicas have everything", is_at_rest, Duration::zero());
+  return wait_for(what, condition, Duration::zero());
 }
 
 bool ClusterRun::check_data() {
@@ -172,9 +171,9 @@ bool ClusterRun::check_data() {
   run_.is_loading = false;
   for (auto* committer : committers_) committer->finish();
   auto const all = [](auto const& list) { return std::ranges::all_of(list, [](auto const* each) { return each->is_idle(); }); };
-  if (!wait_for("every send is answered", [&] { return all(producers_); }, kSettleLimit) ||
+  if (!wait_as_replicas_gain("every send is answered", [&] { return all(producers_); }) ||
       !wait_for("every commit is answered", [&] { return all(committers_); }, kSettleLimit) ||
-      !wait_for_replicas() ||
+      !wait_as_replicas_gain("every partition has a leader, and all replicas have everything", [this] { return data_oracle_->is_at_rest(); }) ||
       !wait_for("all replicas are in sync", [this] { return are_all_in_sync(); }, kSettleLimit) || !run_for(1s)) {
     return false;
   }

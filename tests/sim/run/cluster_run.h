@@ -33,7 +33,7 @@ class ClusterRun {
  private:
   // Runs until `condition` holds; a broken invariant or `limit` ends it with false.
   bool wait_for(std::string_view what, std::function<bool()> const& condition, Duration limit);
-  bool wait_for_replicas();
+  bool wait_as_replicas_gain(std::string_view what, std::function<bool()> const& condition);
   // Lets time pass; false once an invariant is broken.
   bool run_for(Duration span);
   void fail(std::string text);
