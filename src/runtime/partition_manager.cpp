@@ -120,7 +120,7 @@ void PartitionManager::on_publication(metadata::Publication const& publication) 
   may_tell_roles_ = may_tell_roles_ || must_tell_all;
   // As early as can be: from the first heartbeat on, who is killed and knows an earlier registration only counts as
   // unclean.
-  if (must_tell_all && !is_stopping_) note_registration();
+  if (must_tell_all && !is_stopping_) tell_directories(&storage::LogDirectory::registered);
   for (auto const& [id, topic] : publication.delta.topics) {
     if (topic.is_deleted) {
       for (auto const index : topic.partitions) remove({id, index});
@@ -372,12 +372,12 @@ void PartitionManager::set_broker_epoch(int64_t epoch) {
   if (!std::exchange(is_registered_, true)) maybe_recovered();
 }
 
-void PartitionManager::note_registration() {
+void PartitionManager::tell_directories(Status (storage::LogDirectory::*what)()) {
   for (auto* directory : directories_) {
     if (directory->is_offline()) continue;
     auto status = std::make_shared<Status>();
     run_on(
-        *directory, [directory, status] { *status = directory->registered(); },
+        *directory, [directory, status, what] { *status = (directory->*what)(); },
         [this, directory, status] {
           if (!status->ok()) env_.log().error("partitions", "{}: {}", directory->path(), status->error().message);
         });
@@ -387,16 +387,7 @@ void PartitionManager::note_registration() {
 // From now on a killed process is only that, whatever the machine had lost before. Not earlier: until the controller
 // has heard of the loss, these replicas count as complete.
 void PartitionManager::maybe_recovered() {
-  if (!are_found_opened_ || !is_registered_) return;
-  for (auto* directory : directories_) {
-    if (directory->is_offline()) continue;
-    auto status = std::make_shared<Status>();
-    run_on(
-        *directory, [directory, status] { *status = directory->recovery_done(); },
-        [this, directory, status] {
-          if (!status->ok()) env_.log().error("partitions", "{}: {}", directory->path(), status->error().message);
-        });
-  }
+  if (are_found_opened_ && is_registered_) tell_directories(&storage::LogDirectory::recovery_done);
 }
 
 void PartitionManager::when_all_open(Task task) {

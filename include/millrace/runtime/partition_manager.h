@@ -100,7 +100,7 @@ class PartitionManager {
   void set_aside(storage::PartitionDirectory const& entry, storage::LogDirectory& directory);
   storage::LogDirectory* choose_directory(metadata::PartitionImage const& partition);
   void open_next();
-  void note_registration();
+  void tell_directories(Status (storage::LogDirectory::*what)());  // those that are online; a failure is logged
   void maybe_recovered();
   bool may_leave_mark(storage::LogDirectory const& directory) const;
   void on_opened(Opening opening, Result<std::shared_ptr<storage::PartitionLog>> log);
