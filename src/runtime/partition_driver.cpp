@@ -183,9 +183,13 @@ void PartitionDriver::write_gathered() {
 
 void PartitionDriver::accept(AppendRequest& request, LeaderEpoch epoch, Offset& next_offset) {
   if (auto const outcome = machine_.may_append(request.wants_all_replicas); outcome != Outcome::done) {
+    remember_refusal(next_offset);
     return refuse(request, refusal_of(outcome));
   }
-  if (log_->directory().is_low_on_space()) return refuse(request, ErrorCode::kafka_storage_error);
+  if (log_->directory().is_low_on_space()) {
+    remember_refusal(next_offset);
+    return refuse(request, ErrorCode::kafka_storage_error);
+  }
 
   record::BatchView const batch{ByteView(request.batch)};
   if (static_cast<int64_t>(batch.size_bytes()) > runner_config_->log.segment_bytes) {
@@ -214,8 +218,8 @@ void PartitionDriver::accept(AppendRequest& request, LeaderEpoch epoch, Offset& 
       }
       return;
     }
-    if (answer.verdict != storage::ClaimVerdict::append) {
-      bool const is_early = now() < takeover_ends_ && storage::is_gap_of_takeover(answer, machine_.epoch_start());
+    bool const is_early = may_gap_close(answer);
+    if (is_early || answer.verdict != storage::ClaimVerdict::append) {
       // Of the errors that clients try again after, it says that nothing was written and asks for no new metadata.
       auto const error = is_early ? ErrorCode::not_enough_replicas : to_error(answer.verdict);
       log_refusal(*claim, answer, error);
@@ -231,12 +235,19 @@ void PartitionDriver::accept(AppendRequest& request, LeaderEpoch epoch, Offset& 
   next_offset = last_offset + 1;
 }
 
+// What is missing before a gap is often on its way: it was refused for now, and what the client had sent behind it comes
+// when that is over. Clients that are told of a sequence out of order then may send all that is unanswered in a new epoch,
+// written or not, and what an unknown producer sent first would come too late; told to try again they send it in order.
+bool PartitionDriver::may_gap_close(storage::ClaimAnswer const& answer) {
+  bool const is_unknown_since = answer.last_offset < refused_for_now_.end;
+  return answer.is_gap && is_unknown_since && now() < refused_for_now_.forgotten_at;
+}
+
 // A client that is told so gives batches new epochs or fails, so an operator will ask why.
 void PartitionDriver::log_refusal(storage::ProducerClaim const& claim, storage::ClaimAnswer const& answer, ErrorCode error) {
-  if (answer.verdict != storage::ClaimVerdict::out_of_order_sequence &&
-      answer.verdict != storage::ClaimVerdict::invalid_producer_epoch) {
-    return;
-  }
+  bool const is_told = error == ErrorCode::out_of_order_sequence_number || error == ErrorCode::invalid_producer_epoch ||
+                       error == ErrorCode::not_enough_replicas;
+  if (!is_told) return;
   if (now() < next_refusal_log_) {
     ++unlogged_refusals_;
     return;
@@ -257,6 +268,7 @@ void PartitionDriver::on_written() {
     MR_PROBE(hooks(), "partition.append_failed");
     env_.log().error("partition", "append of {} batches to {}-{} failed: {}", pieces_.size(), identity_.name.topic,
                      identity_.name.partition, result.error().message);
+    remember_refusal(end_.offset);
     // The tail has been cut: nothing of the write is there, and whoever repeated a part of it shares its fate.
     for (auto& accepted : accepted_) refuse(accepted.request, storage_error(result.error()));
     accepted_.clear();

@@ -86,7 +86,8 @@ void PartitionDriver::lead(replication::BecomeLeader event, RunList& here, Callb
           log_->assign_epoch(event.epoch);
           publish_epochs();
           bool const is_new_epoch = machine_.role() != replication::Role::leader || event.epoch > machine_.epoch();
-          if (is_new_epoch) takeover_ends_ = event.replicas.size() > 1 ? now() + kTakeoverMax : Mono{};
+          // The leader before it has refused what it could no longer take.
+          if (is_new_epoch && event.replicas.size() > 1) remember_refusal(end_.offset);
           machine_.on_event(event, now(), effects_);
           is_marks_dirty_ = true;
           apply_effects();

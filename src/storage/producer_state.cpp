@@ -88,10 +88,6 @@ ProducerBatch const* ProducerEntry::find(int32_t first_sequence, int32_t last_se
   return nullptr;
 }
 
-bool is_gap_of_takeover(ClaimAnswer const& answer, Offset epoch_start) {
-  return answer.is_gap && answer.last_offset < epoch_start;
-}
-
 Result<ProducerClaim> ProducerClaim::of(ByteView bytes) {
   record::BatchView const batch(bytes);
   ProducerClaim claim;
@@ -133,7 +129,11 @@ ClaimAnswer ProducerState::check(ProducerClaim const& claim, ProducerOverlay con
   if (claim.producer_id < ProducerId(0)) return {};
   auto const* pending = overlay ? overlay->find(claim.producer_id) : nullptr;
   auto const* entry = pending ? &pending->entry : find(claim.producer_id);
-  if (!entry) return {};  // a producer not known (any more) may begin anywhere
+  // A producer not known (any more) may begin anywhere.
+  if (!entry) {
+    return {.next_sequence = 0,
+            .is_gap = origin == ClaimOrigin::client && !claim.is_control && claim.first_sequence != 0};
+  }
 
   if (origin == ClaimOrigin::client && !claim.is_control && claim.epoch == entry->epoch) {
     if (auto const* batch = entry->find(claim.first_sequence, claim.last_sequence)) {
@@ -147,8 +147,8 @@ ClaimAnswer ProducerState::check(ProducerClaim const& claim, ProducerOverlay con
                        .known_epoch = entry->epoch,
                        .next_sequence = next,
                        .last_offset = entry->batch_count ? entry->batches[entry->batch_count - 1].last_offset : Offset(-1),
-                       .is_gap = why == ClaimVerdict::out_of_order_sequence && claim.epoch == entry->epoch &&
-                                 is_after(claim.first_sequence, next)};
+                       .is_gap = why == ClaimVerdict::out_of_order_sequence &&
+                                 (claim.epoch != entry->epoch || is_after(claim.first_sequence, next))};
   };
   if (claim.epoch < entry->epoch) return refuse(ClaimVerdict::invalid_producer_epoch);
   if (claim.is_control) {

@@ -45,17 +45,25 @@ struct Node final : sim::Process {
     PartitionIdentity identity{{id, 0}, {"orders", 0}, "orders-0"};
     driver = std::make_shared<PartitionDriver>(env, identity, std::make_shared<TopicConfig const>(config));
     driver->open(*directory->create_log(identity.name, id, config.log, Wall{0}), here());
-    lead(LeaderEpoch(0));
+    lead({});
   }
   ~Node() override { driver->abandon(); }
   RunList& here() { return lists.control(); }
 
-  void lead(LeaderEpoch epoch, std::vector<BrokerId> replicas = {BrokerId(1)}) {
+  struct Leads {
+    int32_t epoch = 0;
+    int32_t partition_epoch = 0;
+    std::vector<BrokerId> replicas{BrokerId(1)};
+    int32_t min_in_sync = 1;
+  };
+  void lead(Leads const& leads) {
     replication::BecomeLeader event;
-    event.epoch = epoch;
+    event.epoch = LeaderEpoch(leads.epoch);
+    event.partition_epoch = leads.partition_epoch;
     event.self = BrokerId(1);
-    event.replicas = std::move(replicas);
+    event.replicas = leads.replicas;
     event.in_sync_replicas = {BrokerId(1)};
+    event.min_in_sync = leads.min_in_sync;
     driver->lead(std::move(event), here());
   }
 
@@ -186,34 +194,80 @@ TEST_F(PartitionDrivers, refused_sequences_are_logged_but_not_each) {
   EXPECT_EQ(log.size(), 6u);
 }
 
-TEST_F(PartitionDrivers, a_gap_that_a_new_leader_finds_is_to_be_tried_again_until_the_producer_is_known_to_it) {
-  auto& node = start();
-  auto const sink = std::make_shared<Sink>(log);
-  auto const lead = [&](int32_t epoch) { on_node([&, epoch] { node.lead(LeaderEpoch(epoch), {BrokerId(1), BrokerId(2)}); }); };
-  auto const produce = [&](int32_t sequence) {
-    on_node([&, sequence] {
+// 19: NOT_ENOUGH_REPLICAS, 45: OUT_OF_ORDER_SEQUENCE_NUMBER, 56: KAFKA_STORAGE_ERROR. The sequence is also the index.
+class Gaps : public PartitionDrivers {
+ protected:
+  std::vector<std::string> produce(int64_t producer, int32_t sequence, int16_t epoch = 0) {
+    log.clear();
+    on_node([&] {
       node.append(sink, static_cast<uint32_t>(sequence), true,
-                  {.producer_id = ProducerId(7), .producer_epoch = ProducerEpoch(0), .base_sequence = sequence});
+                  {.producer_id = ProducerId(producer), .producer_epoch = ProducerEpoch(epoch), .base_sequence = sequence});
     });
     world.run_for(100ms);
-  };
-  produce(0);
-  produce(2);
-  lead(1);
-  produce(2);
-  lead(1);  // told again: the epoch is as old as it was
-  world.run_for(PartitionDriver::kTakeoverMax - 300ms);
-  produce(2);
+    return log;
+  }
+  void lead(Node::Leads leads) {
+    on_node([this, leads = std::move(leads)] { node.lead(leads); });
+  }
+
+  using Answers = std::vector<std::string>;
+  Node& node = start();
+  std::shared_ptr<Sink> sink = std::make_shared<Sink>(log);
+  std::vector<BrokerId> const both{BrokerId(1), BrokerId(2)};
+};
+
+TEST_F(Gaps, that_a_new_leader_finds_are_to_be_tried_again_until_the_producer_is_known_to_it) {
+  EXPECT_EQ(produce(7, 0), Answers{"0: 0 at 0"});
+  EXPECT_EQ(produce(7, 2), Answers{"2: 45 at -1"});
+  lead({.epoch = 1, .replicas = both});
+  EXPECT_EQ(produce(7, 2), Answers{"2: 19 at -1"});
+  lead({.epoch = 1, .partition_epoch = 1, .replicas = both});  // told again: the epoch is as old as it was
+  world.run_for(PartitionDriver::kGapMax - 300ms);
+  EXPECT_EQ(produce(7, 2), Answers{"2: 19 at -1"});
   world.run_for(300ms);
-  produce(2);
-  lead(2);
-  produce(2);
-  produce(1);
-  produce(3);
-  on_node([&] { node.lead(LeaderEpoch(3)); });  // alone: nobody has refused what is missing
-  produce(4);
-  EXPECT_EQ(log, (std::vector<std::string>{"0: 0 at 0", "2: 45 at -1", "2: 19 at -1", "2: 19 at -1", "2: 45 at -1",
-                                           "2: 19 at -1", "1: 0 at 1", "3: 45 at -1", "4: 45 at -1"}));
+  EXPECT_EQ(produce(7, 2), Answers{"2: 45 at -1"});
+  lead({.epoch = 2, .replicas = both});
+  EXPECT_EQ(produce(7, 2), Answers{"2: 19 at -1"});
+  EXPECT_EQ(produce(7, 1), Answers{"1: 0 at 1"});
+  EXPECT_EQ(produce(7, 3), Answers{"3: 45 at -1"});
+  lead({.epoch = 3});  // alone: nobody has refused what is missing
+  EXPECT_EQ(produce(7, 4), Answers{"4: 45 at -1"});
+}
+
+TEST_F(Gaps, after_too_few_replicas_were_in_sync_are_to_be_tried_again) {
+  EXPECT_EQ(produce(7, 0), Answers{"0: 0 at 0"});
+  lead({.partition_epoch = 1, .replicas = both, .min_in_sync = 2});
+  EXPECT_EQ(produce(7, 1), Answers{"1: 19 at -1"});
+  lead({.partition_epoch = 2, .replicas = both});
+  EXPECT_EQ(produce(7, 2), Answers{"2: 19 at -1"});
+  EXPECT_EQ(produce(7, 1), Answers{"1: 0 at 1"});
+  EXPECT_EQ(produce(7, 3), Answers{"3: 45 at -1"});
+}
+
+TEST_F(Gaps, after_a_full_disk_are_to_be_tried_again_for_a_while) {
+  EXPECT_EQ(produce(7, 0), Answers{"0: 0 at 0"});
+  machine.disk().set_capacity(machine.disk().used_bytes());
+  EXPECT_EQ(produce(7, 1), Answers{"1: 56 at -1"});
+  machine.disk().set_capacity(int64_t{1} << 40);
+  EXPECT_EQ(produce(7, 2), Answers{"2: 19 at -1"});
+  world.run_for(PartitionDriver::kGapMax);
+  EXPECT_EQ(produce(7, 2), Answers{"2: 45 at -1"});
+}
+
+// Otherwise what it sent second would be written first.
+TEST_F(Gaps, of_an_unknown_producer_or_a_new_epoch_are_to_be_tried_again_where_its_first_batch_may_have_been_refused) {
+  EXPECT_EQ(produce(7, 5), Answers{"5: 0 at 0"});
+  lead({.partition_epoch = 1, .replicas = both, .min_in_sync = 2});
+  EXPECT_EQ(produce(8, 0), Answers{"0: 19 at -1"});
+  lead({.partition_epoch = 2, .replicas = both});
+  EXPECT_EQ(produce(8, 1), Answers{"1: 19 at -1"});
+  EXPECT_EQ(produce(8, 0), Answers{"0: 0 at 1"});
+  EXPECT_EQ(produce(8, 1), Answers{"1: 0 at 2"});
+  EXPECT_EQ(produce(7, 1, 1), Answers{"1: 19 at -1"});
+  EXPECT_EQ(produce(7, 0, 1), Answers{"0: 0 at 3"});
+  EXPECT_EQ(produce(9, 3), Answers{"3: 19 at -1"});
+  world.run_for(PartitionDriver::kGapMax);
+  EXPECT_EQ(produce(9, 3), Answers{"3: 0 at 4"});
 }
 
 // What the directory vouches for is taken back before the log is cut, and a full disk has no room for that.

@@ -92,23 +92,34 @@ TEST(Producers, a_refusal_tells_where_the_producer_was) {
   EXPECT_EQ(was_at(claim(5, 9, 1, 3), &overlay), "5 of epoch 3");
 }
 
-TEST(Producers, a_gap_before_a_new_leader_knows_the_producer_may_be_on_its_way) {
+TEST(Producers, a_gap_is_where_batches_of_the_same_epoch_are_missing) {
   auto const max = std::numeric_limits<int32_t>::max();
   ProducerState state;
-  state.apply(claim(8, 2, 2, 3));
-  auto const is_early = [&](ProducerClaim const& c, int64_t epoch_start) {
-    return is_gap_of_takeover(state.check(c, nullptr, ClaimOrigin::client), Offset(epoch_start));
+  auto const is_gap = [&](ProducerClaim const& c, ProducerOverlay const* overlay = nullptr) {
+    return state.check(c, overlay, ClaimOrigin::client).is_gap;
   };
-  EXPECT_TRUE(is_early(claim(20, 5, 1, 3), 10));
-  EXPECT_FALSE(is_early(claim(20, 5, 1, 3), 9));   // the leader has accepted from it
-  EXPECT_FALSE(is_early(claim(20, 4, 1, 3), 10));  // in order
-  EXPECT_FALSE(is_early(claim(20, 1, 1, 3), 10));  // before it
-  EXPECT_FALSE(is_early(claim(20, 5, 1, 4), 10));  // a new epoch begins at 0
-  EXPECT_FALSE(is_early(claim(20, 5, 1, 2), 10));  // an old one is over
+  EXPECT_FALSE(is_gap(claim(20, 0, 1, 3)));
+  EXPECT_TRUE(is_gap(claim(20, 1, 1, 3)));  // of a producer that is not known
+  EXPECT_EQ(verdict(state, claim(20, 1, 1, 3)), ClaimVerdict::append);
+  EXPECT_FALSE(state.check(claim(20, 1, 1, 3), nullptr, ClaimOrigin::replication).is_gap);
+
+  state.apply(claim(8, 2, 2, 3));
+  EXPECT_FALSE(is_gap(claim(20, 4, 1, 3)));
+  EXPECT_TRUE(is_gap(claim(20, 5, 1, 3)));
+  EXPECT_FALSE(is_gap(claim(20, 1, 1, 3)));  // before it
+  EXPECT_FALSE(is_gap(claim(20, 0, 1, 4)));
+  EXPECT_TRUE(is_gap(claim(20, 5, 1, 4)));   // a new epoch begins at 0
+  EXPECT_FALSE(is_gap(claim(20, 5, 1, 2)));  // an old one is over
+  EXPECT_EQ(state.check(claim(20, 5, 1, 3), nullptr, ClaimOrigin::client).last_offset, Offset(9));
+  ProducerOverlay overlay;
+  overlay.add(state, claim(10, 4, 1, 3));
+  EXPECT_FALSE(is_gap(claim(20, 5, 1, 3), &overlay));
+  EXPECT_EQ(state.check(claim(20, 6, 1, 3), &overlay, ClaimOrigin::client).last_offset, Offset(10));
+
   state.apply(claim(10, max - 1, 1, 3));
-  EXPECT_FALSE(is_early(claim(20, max, 1, 3), 11));
-  EXPECT_TRUE(is_early(claim(20, 0, 1, 3), 11));
-  EXPECT_FALSE(is_early(claim(20, max - 2, 1, 3), 11));
+  EXPECT_FALSE(is_gap(claim(20, max, 1, 3)));
+  EXPECT_TRUE(is_gap(claim(20, 0, 1, 3)));
+  EXPECT_FALSE(is_gap(claim(20, max - 2, 1, 3)));
 }
 
 TEST(Producers, the_overlay_counts_as_appended_and_its_duplicates_are_in_flight) {

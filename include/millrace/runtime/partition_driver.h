@@ -130,7 +130,7 @@ class PartitionDriver final : public Driver {
   static constexpr size_t kBatchEndsMax = 4096;               // remembered between mark and end
 
   static constexpr size_t kDeletionsWaitingMax = 1024;        // record deletions that wait for other replicas
-  static constexpr auto kTakeoverMax = 10s;                   // for batches that the leader before has refused
+  static constexpr auto kGapMax = 10s;                        // for batches that were refused for now to come again
   static constexpr auto kRefusalLogEvery = 1s;                // a client may send thousands of wrong sequences a second
 
   PartitionDriver(env::Env& env, PartitionIdentity identity, TopicConfigPtr config);
@@ -267,6 +267,8 @@ class PartitionDriver final : public Driver {
   void write_gathered();
   void on_written();
   void refuse(AppendRequest& request, ErrorCode error);
+  void remember_refusal(Offset end) { refused_for_now_ = {end, now() + kGapMax}; }
+  bool may_gap_close(storage::ClaimAnswer const& answer);
   void log_refusal(storage::ProducerClaim const& claim, storage::ClaimAnswer const& answer, ErrorCode error);
   void tell_appended();
   void await(Accepted& accepted, AppendAnswer const& answer);
@@ -340,7 +342,11 @@ class PartitionDriver final : public Driver {
   replication::Effects effects_;
   replication::Outcome immediate_outcome_{};
   storage::ProducerOverlay overlay_;
-  Mono takeover_ends_{};  // from then on a gap in a producer's sequences is one
+  // Batches were refused for now, by this leader or the one before it, when the log ended at `end`.
+  struct Refusal {
+    Offset end;
+    Mono forgotten_at;
+  } refused_for_now_;
   Mono next_refusal_log_{};
   int64_t unlogged_refusals_ = 0;
   std::vector<AppendRequest> gathered_;

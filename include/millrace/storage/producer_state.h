@@ -79,18 +79,12 @@ struct ClaimAnswer {
   ClaimVerdict verdict = ClaimVerdict::append;
   ProducerBatch batch{};      // of a duplicate: its offsets and timestamp
   bool is_in_flight = false;  // the duplicated batch is part of the overlay: it shares that batch's fate
-  // Of a refused claim: where its producer was.
+  // Of a refused claim or a gap: where its producer was.
   ProducerEpoch known_epoch{-1};
   int32_t next_sequence = -1;  // in the known epoch
   Offset last_offset{-1};      // of its last batch; -1: none is remembered
-  bool is_gap = false;         // of the known epoch, and what comes between is missing
+  bool is_gap = false;         // refused or not: batches of its epoch that come before it are missing
 };
-
-// What a new leader does not know is often on its way: its predecessor refused it, and the client sent what follows
-// straight here. Clients that are told of a sequence out of order then may send all that is unanswered in a new epoch,
-// written or not; told to try again they send it in order. True while nothing of the producer was accepted since
-// `epoch_start`, where this leader's epoch begins.
-bool is_gap_of_takeover(ClaimAnswer const& answer, Offset epoch_start);
 
 enum class ClaimOrigin { client, replication, coordinator };
 
