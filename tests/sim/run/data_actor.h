@@ -90,8 +90,6 @@ class DataProducer final : public DataActor {
     size_t target = kNobody;
     bool is_draining = false;
     bool is_backing_off = false;
-    bool is_known = false;       // the producer id, to the partition: a batch of it was acknowledged
-    bool may_be_passed = false;  // before that one was refused, so that later ones may have been appended before it
   };
   void on_metadata() override;
   void get_producer_id();

@@ -205,7 +205,6 @@ void DataProducer::on_answer(checker::PartitionIndex p, std::shared_ptr<Batch> c
   }
   switch (meaning) {
     case Meaning::ok:
-      line.is_known = true;
       if (plan_.acks == -1 && base_offset >= 0) run_.claim(p, base_offset + run_.history.sends[batch->send].count, "an acknowledgement");
       settle(line, batch, Outcome::ok, base_offset);
       return pump(p);
@@ -217,7 +216,6 @@ void DataProducer::on_answer(checker::PartitionIndex p, std::shared_ptr<Batch> c
     case Meaning::refused_for_now:
       line.is_draining = true;
       if (!plan_.is_idempotent) settle(line, batch, batch->is_uncertain ? Outcome::unknown : Outcome::failed, -1);
-      if (!line.is_known) line.may_be_passed = true;
       return back_off(p);
     case Meaning::too_large:
       if (!plan_.is_idempotent) settle(line, batch, Outcome::failed, -1);
@@ -231,7 +229,7 @@ void DataProducer::on_answer(checker::PartitionIndex p, std::shared_ptr<Batch> c
         // was repeated may be taken for out of order. What was never sent before must follow what was acknowledged, unless
         // a leader that was deposed is asked: what came before may have gone to the next one, which led earlier, too.
         bool const is_leader = !run_.has_led_since || run_.has_led_since(p, line.target, batch->sent);
-        bool const is_surprise = !batch->is_uncertain && !line.may_be_passed && is_leader;
+        bool const is_surprise = !batch->is_uncertain && is_leader;
         if (is_surprise && run_.on_sequence_lost) run_.on_sequence_lost(p, batch->base_sequence);
         must_start_again_ = true;
       }
@@ -260,7 +258,7 @@ void DataProducer::start_again() {
       settle(line, batch, batch->is_uncertain ? Outcome::unknown : Outcome::failed, -1);
     }
     line.next_sequence = 0;
-    line.is_draining = line.is_known = line.may_be_passed = false;
+    line.is_draining = false;
   }
   producer_id_ = kNoProducerId;
   get_producer_id();
