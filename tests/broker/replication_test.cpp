@@ -199,7 +199,7 @@ class Replication : public testing::Test {
     std::shared_ptr<bool> is_answered = std::make_shared<bool>(false);
   };
   template <protocol::Message M>
-  Sent send(int32_t id, M const& request, int16_t version) {
+  Sent send(int32_t id, M const& request, int16_t version, std::string const& listener = "PLAINTEXT") {
     struct Answer final : net::Answer {
       explicit Answer(Sent s) : sent(std::move(s)) {}
       void send(env::Response response, Duration) override {
@@ -216,7 +216,7 @@ class Replication : public testing::Test {
     auto frame = protocol::encode_request(77, Str("test"), version, request);
     EXPECT_TRUE(frame.ok());
     auto connection = std::make_shared<net::ConnectionInfo>();
-    connection->listener_name = "PLAINTEXT";
+    connection->listener_name = listener;
     connection->reactor = &machine(id).node()->reactor(0);
     Sent sent;
     connection->reactor->post([this, id, sent, connection, bytes = std::string(as_text(frame->view().subspan(4)))] {
@@ -563,6 +563,104 @@ TEST_F(Replication, consumers_read_from_followers_up_to_what_they_know_as_commit
   EXPECT_EQ(read(1, kFetchVersion), "74 mark -1");
   EXPECT_EQ(read(3, kFetchVersion), "75 mark -1");
   EXPECT_EQ(read(2, 10), "6 mark -1");
+}
+
+namespace {
+
+// KIP-951: the answer to who asked the wrong broker names the right one, its epoch, and where it listens.
+class LeaderHints : public Replication {
+ protected:
+  // "error leader@epoch" of each partition, then "node=host:port/rack" of each endpoint.
+  template <class Partitions, class Endpoints>
+  static std::string text(Partitions const& partitions, Endpoints const& endpoints) {
+    std::string out;
+    for (auto const& p : partitions) {
+      auto const& leader = p.current_leader;
+      out += fmt::format("{} {}@{}, ", static_cast<int>(p.error_code), leader.leader_id, leader.leader_epoch);
+    }
+    out += "at";
+    for (auto const& e : endpoints) out += fmt::format(" {}={}:{}/{}", e.node_id, e.host, e.port, e.rack.value_or("-"));
+    return out;
+  }
+  std::string produced(int32_t id, int16_t version, std::string const& listener = "PLAINTEXT") {
+    record::BatchBuilder builder{record::BatchOptions{}};
+    builder.append({.timestamp = 1000, .key = std::nullopt, .value = as_bytes("value")});
+    auto const records = builder.build();
+    std::array<ProduceRequest::PartitionProduceData, 2> data;
+    for (int32_t i = 0; i < 2; ++i) {
+      data[static_cast<size_t>(i)].index = i;
+      data[static_cast<size_t>(i)].records = protocol::Records(ByteView(records));
+    }
+    ProduceRequest::TopicProduceData topic;
+    topic.name = kTopic;
+    topic.topic_id = image->find_topic(kTopic)->id;
+    topic.partition_data = Array(data.data(), data.size());
+    ProduceRequest request;
+    request.acks = -1;
+    request.timeout_ms = 5'000;
+    request.topic_data = Array(&topic, 1);
+    auto const sent = send(id, request, version, listener);
+    wait_until([&] { return *sent.is_answered; });
+    auto const response = decode<ProduceResponse>(sent, version);
+    return text(response.responses[0].partition_responses, response.node_endpoints);
+  }
+  std::string fetched(int32_t id, int16_t version, int32_t epoch, std::string const& listener = "PLAINTEXT") {
+    std::array<FetchRequest::FetchPartition, 2> partitions;
+    for (int32_t i = 0; i < 2; ++i) {
+      partitions[static_cast<size_t>(i)].partition = i;
+      partitions[static_cast<size_t>(i)].current_leader_epoch = epoch;
+      partitions[static_cast<size_t>(i)].partition_max_bytes = 1 << 20;
+    }
+    FetchRequest::FetchTopic topic;
+    topic.topic = kTopic;
+    topic.topic_id = image->find_topic(kTopic)->id;
+    topic.partitions = Array(partitions.data(), partitions.size());
+    FetchRequest request;
+    request.max_bytes = 1 << 20;
+    request.topics = Array(&topic, 1);
+    auto const sent = send(id, request, version, listener);
+    wait_until([&] { return *sent.is_answered; });
+    auto const response = decode<FetchResponse>(sent, version);
+    return text(response.responses[0].partitions, response.node_endpoints);
+  }
+};
+
+}  // namespace
+
+TEST_F(LeaderHints, name_the_leader_its_epoch_and_its_address_once) {
+  racks = {{1, "a"}};
+  assign(LeaderEpoch(4), 1, {1, 2}, {1, 2}, 2);
+  start({1, 2, 3});
+  for (int16_t const version : {10, 11, 12, 13}) {
+    SCOPED_TRACE(version);
+    EXPECT_EQ(produced(2, version), "6 1@4, 6 1@4, at 1=broker1:9092/a");  // a follower
+    EXPECT_EQ(produced(3, version), "6 1@4, 6 1@4, at 1=broker1:9092/a");  // no replica
+    EXPECT_EQ(produced(1, version), "0 -1@-1, 0 -1@-1, at");
+  }
+  for (int16_t const version : {16, 17, 18}) {
+    SCOPED_TRACE(version);
+    EXPECT_EQ(fetched(3, version, 4), "6 1@4, 6 1@4, at 1=broker1:9092/a");
+    EXPECT_EQ(fetched(1, version, 3), "74 1@4, 74 1@4, at 1=broker1:9092/a");  // FENCED_LEADER_EPOCH
+    EXPECT_EQ(fetched(1, version, 5), "75 -1@-1, 75 -1@-1, at");  // who asks knows of a later leader than this broker
+    EXPECT_EQ(fetched(2, version, 4), "0 -1@-1, 0 -1@-1, at");    // a follower serves consumers
+  }
+  // Before these versions there was no place for it.
+  EXPECT_EQ(produced(2, 9), "6 -1@-1, 6 -1@-1, at");
+  EXPECT_EQ(fetched(3, 15, 4), "6 -1@-1, 6 -1@-1, at");
+}
+
+TEST_F(LeaderHints, leave_out_what_is_not_known) {
+  assign(LeaderEpoch(4), 1, {1, 2}, {1, 2}, 2);
+  start({1, 2, 3});
+  // The leader has no address for who came through this listener.
+  EXPECT_EQ(produced(2, 10, "ELSEWHERE"), "6 1@4, 6 1@4, at");
+  EXPECT_EQ(fetched(3, 16, 4, "ELSEWHERE"), "6 1@4, 6 1@4, at");
+  EXPECT_EQ(produced(2, 10), "6 1@4, 6 1@4, at 1=broker1:9092/-");
+  // Nobody leads.
+  assign(LeaderEpoch(5), -1, {1, 2}, {1, 2}, 2);
+  world.run_for(1s);
+  EXPECT_EQ(produced(1, 10), "6 -1@5, 6 -1@5, at");
+  EXPECT_EQ(fetched(3, 16, -1), "6 -1@5, 6 -1@5, at");
 }
 
 }  // namespace millrace::broker
