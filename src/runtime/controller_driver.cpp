@@ -63,6 +63,9 @@ void ControllerDriver::fail_start(Error error) {
 
 void ControllerDriver::on_loaded(Result<LoadedMetadata> loaded) {
   if (!loaded) return fail_start(std::move(loaded).error());
+  for (auto const& damage : loaded->given_up) {
+    env_.log().warn("raft", "{}; the log holds what is in it, and it is removed", damage);
+  }
   tip_ = std::move(loaded->replayer);
   // What the log held before is published with this node's first commitment, compared with nothing.
   tip_.take_delta();

@@ -111,6 +111,48 @@ Status load_snapshot(storage::PlainLog& log, storage::SnapshotId id, Loader& loa
   return {};
 }
 
+Error damaged(storage::PlainLog const& log, storage::SnapshotId id, Error const& why) {
+  return {why.kind, fmt::format("read {}: {}", log.snapshot_path(id), why.message)};
+}
+
+Error cannot_do_without(Error damage) {
+  damage.message +=
+      "; the log does not go back to what it holds. While all other controllers are up, move the files of its "
+      "directory away, all but quorum-state, and start again: this node fetches them anew";
+  return damage;
+}
+
+// The newest snapshot that is whole; none: the log goes back to its beginning. Damaged ones are noted, and given up
+// where the log holds what is in them.
+Result<std::optional<storage::SnapshotId>> load_newest_snapshot(storage::PlainLog& log, Loader& loader,
+                                                                std::vector<std::string>& given_up) {
+  std::optional<storage::SnapshotId> whole;
+  std::vector<storage::SnapshotId> bad;
+  std::optional<Error> newest_damage;
+  auto const kept = log.snapshots();
+  for (auto id = kept.rbegin(); id != kept.rend() && !whole; ++id) {
+    if (id->end_offset == Offset{0} || id->end_offset < log.log_start()) break;  // what bootstraps is in the log, too
+    metadata::Replayer replayer;  // half of a damaged one must not stay behind
+    auto quorum = loader.raft;
+    Loader one{replayer, quorum};
+    if (auto const status = load_snapshot(log, *id, one); !status) {
+      auto damage = damaged(log, *id, status.error());
+      if (damage.kind != ErrorKind::corrupt) return damage;
+      bad.push_back(*id);
+      given_up.push_back(damage.message);
+      if (!newest_damage) newest_damage = std::move(damage);
+      continue;
+    }
+    whole = *id;
+    loader.replayer = std::move(replayer);
+    loader.raft = std::move(quorum);
+    loader.last_timestamp_ms = one.last_timestamp_ms;
+  }
+  if (!whole && newest_damage && log.log_start() > Offset{0}) return cannot_do_without(*std::move(newest_damage));
+  for (auto const id : bad) MR_TRY(log.forget_snapshot(id));
+  return whole;
+}
+
 Result<int64_t> load_log(storage::PlainLog& log, Offset from, Loader& loader) {
   loader.is_snapshot = false;
   auto const view = log.view();
@@ -174,7 +216,16 @@ std::string quorum_state_path(storage::LogDirectory const& directory) {
 Result<LoadedMetadata> load_metadata_log(storage::LogDirectory& directory, MetadataLogOptions const& options, Wall now) {
   LoadedMetadata out;
   storage::LogConfig config;
-  MR_TRY_ASSIGN(out.log, storage::PlainLog::open(directory, metadata::kMetadataTopicId, config, now));
+  auto const check = [&out](storage::PlainLog& log, storage::SnapshotId id) -> Status {
+    auto const content = load_snapshot_content(log, id);
+    if (content) return {};
+    auto damage = damaged(log, id, content.error());
+    if (damage.kind != ErrorKind::corrupt) return damage;
+    if (!log.goes_back_before(id)) return cannot_do_without(std::move(damage));
+    out.given_up.push_back(damage.message);
+    return damage;
+  };
+  MR_TRY_ASSIGN(out.log, storage::PlainLog::open(directory, metadata::kMetadataTopicId, config, now, check));
   out.raft.voters = options.static_voters;
   if (options.static_voters.voters.empty() && options.is_first_voter) out.raft.voters = sole_voter(options);
   out.snapshot = out.log->latest_snapshot();
@@ -192,13 +243,14 @@ Result<LoadedMetadata> load_metadata_log(storage::LogDirectory& directory, Metad
     out.snapshot = kBootstrap;
   } else if (is_empty && *out.snapshot == kBootstrap) {
     loader.formatted = &out.formatted;
-    MR_TRY(load_snapshot(*out.log, kBootstrap, loader));
+    auto const status = load_snapshot(*out.log, kBootstrap, loader);
+    if (!status) return damaged(*out.log, kBootstrap, status.error());
     out.raft.voters_are_unwritten = out.raft.kraft_version > 0 && !out.raft.voters.voters.empty();
   } else {
     Offset from{0};
-    if (out.snapshot && out.snapshot->end_offset > Offset{0}) {
+    MR_TRY_ASSIGN(out.snapshot, load_newest_snapshot(*out.log, loader, out.given_up));
+    if (out.snapshot) {
       out.raft.epochs = epochs_before(*out.log, *out.snapshot);
-      MR_TRY(load_snapshot(*out.log, *out.snapshot, loader));
       from = out.snapshot->end_offset;
       out.replayer.skip(from - 1, out.snapshot->epoch, loader.last_timestamp_ms);
     }

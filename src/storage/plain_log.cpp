@@ -62,7 +62,7 @@ PlainLog::PlainLog(std::unique_ptr<Body> body) : body_(std::move(body)) {}
 PlainLog::~PlainLog() = default;
 
 Result<std::unique_ptr<PlainLog>> PlainLog::open(LogDirectory& directory, TopicId topic_id, LogConfig const& config,
-                                                 Wall now) {
+                                                 Wall now, CheckSnapshot const& check) {
   TopicPartition const partition{std::string(kClusterMetadataTopic), 0};
   auto const name = fmt::format("{}-0", kClusterMetadataTopic);
   auto log = directory.disk().exists(directory.path() + "/" + name)
@@ -75,10 +75,18 @@ Result<std::unique_ptr<PlainLog>> PlainLog::open(LogDirectory& directory, TopicI
   MR_TRY(plain->sync());
   // A crash between the arrival of a snapshot and the reset of the log leaves a log that ends below it, or parts from
   // it: what lies there in an earlier epoch was never committed. Kafka has the same rule.
-  if (auto const latest = plain->latest_snapshot()) {
+  while (auto const latest = plain->latest_snapshot()) {
     auto const last = plain->epochs().latest();
     bool const has_its_epoch = latest->epoch <= (last ? last->epoch : LeaderEpoch{0});
-    if (!has_its_epoch || latest->end_offset > plain->end().offset) MR_TRY(plain->reset_to_latest_snapshot());
+    if (has_its_epoch && latest->end_offset <= plain->end().offset) break;
+    auto status = check ? check(*plain, *latest) : Status{};
+    if (status) {
+      MR_TRY(plain->reset_to_latest_snapshot());
+      break;
+    }
+    bool const is_damaged = status.error().kind == ErrorKind::corrupt;
+    if (!is_damaged || !plain->goes_back_before(*latest)) return std::move(status).error();
+    MR_TRY(plain->forget_snapshot(*latest));
   }
   // What lies below the oldest kept snapshot was given up with the older ones.
   if (!plain->body_->snapshots.empty())
@@ -119,6 +127,16 @@ std::vector<SnapshotId> PlainLog::snapshots() const { return {body_->snapshots.b
 std::optional<SnapshotId> PlainLog::latest_snapshot() const {
   if (body_->snapshots.empty()) return std::nullopt;
   return *body_->snapshots.rbegin();
+}
+
+std::string PlainLog::snapshot_path(SnapshotId id) const { return body_->path(id, kSnapshotSuffix); }
+
+bool PlainLog::goes_back_before(SnapshotId id) const {
+  if (log_start() == Offset{0}) return true;
+  auto const& kept = body_->snapshots;
+  auto const start = log_start();
+  auto const older = std::find_if(kept.begin(), kept.end(), [&](SnapshotId one) { return one.end_offset >= start; });
+  return older != kept.end() && *older < id;
 }
 
 namespace {

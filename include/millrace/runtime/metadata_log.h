@@ -41,6 +41,7 @@ struct LoadedMetadata {
   metadata::Replayer replayer;                  // everything that is in the log
   metadata::RecordList formatted;               // bootstrap records of a log that is still empty
   std::optional<storage::SnapshotId> snapshot;  // the latest
+  std::vector<std::string> given_up;            // damaged ones, and how; the log holds what is in them
   int64_t bytes_since_snapshot = 0;
   // With other voters: the images after the newest batches, which another leader may cut off again.
   std::deque<LoadedTail> tail;
@@ -48,7 +49,8 @@ struct LoadedMetadata {
 inline constexpr size_t kLoadedTailMax = 256;
 
 // Opens the log, formats a fresh one (quorum-state comes later, from the machine) and replays it. Blocks.
-// Errors: unsupported: records or features that this node does not know; nothing was changed. corrupt.
+// Errors: unsupported: records or features that this node does not know; nothing was changed. corrupt: the log, or a
+// snapshot for which nothing else stands in; it is named.
 Result<LoadedMetadata> load_metadata_log(storage::LogDirectory& directory, MetadataLogOptions const& options, Wall now);
 
 // The newest snapshot and what the log holds behind it. Blocks.

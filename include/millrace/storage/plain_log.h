@@ -2,6 +2,7 @@
 // returns, no producer state, and snapshots `<end offset, 20 digits>-<epoch, 10 digits>.checkpoint` beside the
 // segments. Used by one runner at a time; all calls but view() and the getters block.
 #pragma once
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -28,9 +29,13 @@ struct SnapshotId {
 
 class PlainLog {
  public:
-  // Opens `__cluster_metadata-0` of `directory`, makes it if it is missing.
+  // Is what lies there under the name of a snapshot one? corrupt: it is not.
+  using CheckSnapshot = std::function<Status(PlainLog&, SnapshotId)>;
+
+  // Opens `__cluster_metadata-0` of `directory`, makes it if it is missing. A snapshot takes the log's place only if
+  // `check` lets it; one that is damaged is forgotten where the log goes back before it.
   static Result<std::unique_ptr<PlainLog>> open(LogDirectory& directory, TopicId topic_id, LogConfig const& config,
-                                                Wall now);
+                                                Wall now, CheckSnapshot const& check = {});
   ~PlainLog();
 
   Offset log_start() const;
@@ -52,6 +57,9 @@ class PlainLog {
 
   std::vector<SnapshotId> snapshots() const;  // oldest first
   std::optional<SnapshotId> latest_snapshot() const;
+  std::string snapshot_path(SnapshotId id) const;
+  // To its own beginning, or to an older snapshot's end: without this one nothing is missing.
+  bool goes_back_before(SnapshotId id) const;
   // Writes a part, syncs, renames: a crash leaves no snapshot or the whole one.
   Status write_snapshot(SnapshotId id, std::span<ByteView const> content);
   Result<int64_t> snapshot_bytes(SnapshotId id);
