@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "millrace/base/assert.h"
 #include "millrace/metadata/features.h"
 #include "millrace/metadata/replay.h"
 #include "millrace/protocol/records/metadata.h"
@@ -44,7 +45,8 @@ class Builder {
     auto const elected = elect();
     bool const is_new_leader = elected.leader != p_.leader;
     bool const is_unclean = is_new_leader && elected.is_unclean;
-    if (is_new_leader && contains(elr_, elected.leader)) {
+    bool const was_eligible = is_new_leader && contains(elr_, elected.leader);
+    if (was_eligible) {
       isr_ = {elected.leader};
       elr_ = without(elr_, isr_);
     }
@@ -53,6 +55,7 @@ class Builder {
     if ((is_unclean && !MR_MUTANT(c_.hooks, "metadata.unclean_keeps_elr")) || !c_.elr_enabled) elr_.clear();
     // With ELR the in-sync set may become empty; without, its last member stays in it, for it alone has everything.
     if (isr_.empty() && !c_.elr_enabled) isr_ = p_.isr;
+    if (c_.elr_enabled) check_elr_rules(is_unclean, was_eligible);
 
     protocol::PartitionChangeRecord record;
     record.topic_id = c_.topic_id;
@@ -115,6 +118,31 @@ class Builder {
     if (without(elr_, c_.unclean_shutdown) != elr_) MR_PROBE(c_.hooks, "controller.unclean_start_not_eligible");
     if (!MR_MUTANT(c_.hooks, "metadata.unclean_start_stays_eligible")) elr_ = without(elr_, c_.unclean_shutdown);
     std::sort(elr_.begin(), elr_.end());
+  }
+
+  // KIP-966, whatever led to these sets.
+  void check_elr_rules(bool is_unclean, bool was_eligible) const {
+    // Who comes back from an unclean stop leaves the in-sync set and the eligible ones first.
+    for (auto const id : c_.unclean_shutdown) {
+      MR_ASSERT_VALUES(!contains(isr_, id), "partition {}: {} may have lost records and is in sync", c_.index, id);
+      MR_ASSERT_VALUES(!contains(elr_, id) || MR_MUTANT(c_.hooks, "metadata.unclean_start_stays_eligible"),
+                       "partition {}: {} may have lost records and is eligible", c_.index, id);
+    }
+    // Elected uncleanly, a leader has nobody beside it who is known to have the same.
+    MR_ASSERT_VALUES(!is_unclean || elr_.empty() || MR_MUTANT(c_.hooks, "metadata.unclean_keeps_elr"),
+                     "partition {}: {} eligible after an unclean election", c_.index, elr_.size());
+    if (isr_.size() >= static_cast<size_t>(c_.min_isr)) {
+      // Reaching min.insync.replicas empties the eligible ones: what is committed from now on they may lack. One of them
+      // who begins to lead has committed nothing yet.
+      MR_ASSERT_VALUES(elr_.empty() || was_eligible || is_unclean || MR_MUTANT(c_.hooks, "metadata.elr_not_cleared"),
+                       "partition {}: {} in sync, {} eligible", c_.index, isr_.size(), elr_.size());
+      return;
+    }
+    // Below it, who leaves the in-sync set has everything that is committed, and stays eligible.
+    for (auto const id : p_.isr) {
+      bool const is_kept = contains(isr_, id) || contains(elr_, id) || contains(c_.unclean_shutdown, id) || is_unclean;
+      MR_ASSERT_VALUES(is_kept, "partition {}: broker {} leaves the in-sync set and is not eligible", c_.index, id);
+    }
   }
 
   bool is_candidate(BrokerId id) const {

@@ -24,7 +24,12 @@ std::string_view name(Outcome outcome) {
 }
 
 void PartitionMachine::on_event(Event const& event, Mono now, Effects& out) {
+  auto const epoch = role_ == Role::leader ? epoch_ : kNoLeaderEpoch;
+  auto const mark = high_watermark_;
   std::visit([&](auto const& e) { on(e, now, out); }, event);
+  // Within one leader's epoch what was called committed stays so.
+  bool const is_same_leadership = role_ == Role::leader && epoch_ == epoch;
+  MR_ASSERT_VALUES(!is_same_leadership || high_watermark_ >= mark, "mark {} after {}", high_watermark_, mark);
   check_invariants();
 }
 
@@ -310,6 +315,18 @@ void PartitionMachine::check_invariants() const {
   // Who counts without the controller's word does so only until its answer.
   MR_ASSERT(joining_count_ == 0 || change_under_way_ != 0);
   MR_ASSERT(role_ != Role::leader || epoch_start_ <= end_offset_);
+  if (role_ != Role::leader) return;
+  // Both sets that may be the in-sync one are counted: until the controller has answered, nobody is let go, and who joins
+  // is not in sync yet.
+  int32_t in_sync = 1;
+  int32_t joining = 0;
+  for (auto const& f : followers_) {
+    in_sync += f.is_in_sync ? 1 : 0;
+    joining += f.is_joining ? 1 : 0;
+    MR_ASSERT(!f.is_in_sync || !f.is_joining);
+  }
+  MR_ASSERT(in_sync == in_sync_count_);
+  MR_ASSERT(joining == joining_count_);
 }
 
 }  // namespace millrace::replication

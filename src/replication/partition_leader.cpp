@@ -128,6 +128,7 @@ void PartitionMachine::maybe_expand(Follower& follower, Mono now, Effects& out) 
 
 void PartitionMachine::ask(IsrChange change, Effects& out) {
   MR_ASSERT(change_under_way_ == 0);
+  check_change(change);
   change_under_way_ = ++changes_;
   is_shrinking_ = change.is_shrink;
   change.id = change_under_way_;
@@ -214,6 +215,42 @@ void PartitionMachine::set_brokers(std::vector<BrokerFact> const& brokers) {
   }
 }
 
+// A mark says: whoever may lead next has what lies below it.
+void PartitionMachine::check_next_mark(Offset mark) const {
+  MR_ASSERT_VALUES(mark <= own_offset() || MR_MUTANT(hooks_, "reply_before_sync"),
+                   "mark {}: the leader counts itself at {}", mark, own_offset());
+  MR_ASSERT_VALUES(!is_under_min_in_sync() || MR_MUTANT(hooks_, "no_min_isr_after_append"),
+                   "mark {}: it moves only while min.insync.replicas are, not {}", mark, in_sync_count_);
+  for (auto const& f : followers_) {
+    // Who is being taken in or put out counts until the controller has answered: the larger set. What a follower told
+    // in an earlier epoch is not known here (-1).
+    if (f.end_offset >= mark || !(f.is_in_sync || f.is_joining)) continue;
+    bool const is_switched_off = MR_MUTANT(hooks_, "mark_is_end") || MR_MUTANT(hooks_, "mark_counts_anyone") ||
+                                 MR_MUTANT(hooks_, "mark_uses_smaller_set");
+    MR_ASSERT_VALUES(is_switched_off, "mark {}: follower {} has told of {} in this epoch", mark, f.id, f.end_offset);
+  }
+}
+
+// The in-sync set grows by who has all that was committed before and in this epoch, in the life in which it told so.
+void PartitionMachine::check_change(IsrChange const& change) const {
+  for (auto const& member : change.members) {
+    if (member.id == self_) continue;
+    auto const f = std::find_if(followers_.begin(), followers_.end(),
+                                [&](Follower const& one) { return one.id == member.id; });
+    MR_ASSERT_VALUES(f != followers_.end(), "{} is no replica", member.id);
+    if (f->is_in_sync) continue;
+    MR_ASSERT_VALUES(!change.is_shrink, "{} is not in sync", member.id);
+    bool const has_all = f->end_offset >= high_watermark_ && f->end_offset >= epoch_start_;
+    MR_ASSERT_VALUES(has_all || MR_MUTANT(hooks_, "expand_early"), "{} has told of {}, mark {}, epoch start {}",
+                     f->id, f->end_offset, high_watermark_, epoch_start_);
+    bool const is_of_this_life = member.broker_epoch == f->broker_epoch &&
+                                 (member.broker_epoch == -1 || member.broker_epoch == f->broker.epoch);
+    MR_ASSERT_VALUES(is_of_this_life || MR_MUTANT(hooks_, "no_broker_epoch_check"),
+                     "{} fetched under broker epoch {}, it has {}", f->id, member.broker_epoch, f->broker.epoch);
+    MR_ASSERT_VALUES(f->broker.is_alive && !f->broker.is_leaving, "{} is not to lead", f->id);
+  }
+}
+
 void PartitionMachine::maybe_advance(Mono now, Effects& out) {
   if (is_under_min_in_sync() && !MR_MUTANT(hooks_, "no_min_isr_after_append")) return;
   auto mark = own_offset();
@@ -238,6 +275,7 @@ void PartitionMachine::maybe_advance(Mono now, Effects& out) {
     }
   }
   if (mark > high_watermark_) {
+    check_next_mark(mark);
     high_watermark_ = mark;
     out.mark_moved = true;
   }

@@ -320,6 +320,8 @@ class PartitionMachine {
   void maybe_expand(Follower& follower, Mono now, Effects& out);
   void ask(IsrChange change, Effects& out);
   void maybe_advance(Mono now, Effects& out);
+  void check_next_mark(Offset mark) const;
+  void check_change(IsrChange const& change) const;
   void release(Effects& out);
   void release_log_start(Effects& out);
   void release_synced(Effects& out);
