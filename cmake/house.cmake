@@ -19,7 +19,7 @@ if(TARGET millrace)
   set_tests_properties(e2e_kcat PROPERTIES ENVIRONMENT MILLRACE=$<TARGET_FILE:millrace> TIMEOUT 240)
   # Raw connections, kills and damage that no stock client would make. Each file has more tests than these quick ones.
   set(e2e_hostile garbage unknown_apis_and_versions lying_counts many_small_requests_pipelined halves_of_large_requests
-    no_answer_without_acknowledgement ends_in_the_middle named_again_and_again)
+    no_answer_without_acknowledgement ends_in_the_middle named_again_and_again peers_that_vanish)
   set(e2e_damage torn_end missing_bytes_that_were_synced older_topic_of_the_same_name foreign_data stopped_during_its_start killed_again_and_again)
   set(e2e_compaction a_million_commits a_topic_written_over_and_over)
   set(e2e_faulty short_io one_of_two_directories_fails few_descriptors_many_partitions no_descriptors_for_connections)
@@ -45,7 +45,8 @@ if(TARGET millrace)
   set(e2e_failover a_replica_whose_log_cannot_be_opened_is_not_led of_two_directories_one_fails
     an_old_copy_of_a_replica_that_was_put_back_leads_nothing
     kills_are_noticed_before_the_session_is_over who_falls_silent_loses_its_leaderships_after_its_session
-    thousands_of_partitions_change_their_leader)
+    thousands_of_partitions_change_their_leader commands_tell_who_is_missing_and_give_leaderships_back
+    who_is_unregistered_leads_nothing_until_it_registers_again)
   foreach(suite hostile damage compaction faulty cases administration lag quorum cluster failover)
     add_test(NAME e2e_${suite} COMMAND Python3::Interpreter ${CMAKE_SOURCE_DIR}/tests/e2e/${suite}_test.py ${e2e_${suite}})
     set_tests_properties(e2e_${suite} PROPERTIES ENVIRONMENT MILLRACE=$<TARGET_FILE:millrace> TIMEOUT 240)

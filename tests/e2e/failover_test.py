@@ -2,20 +2,25 @@
 """Proves that leaderships leave who cannot serve them, with three real processes: a replica whose log cannot be made or
 opened, a log directory that fails for good while the other goes on (DF-07), an old copy of one that was put back, a
 process that is killed, one that holds thousands of partitions, the node that is both the active controller and a leader,
-and one that is stopped. Needs Python, the binary in $MILLRACE, and a C compiler for what is preloaded.
+one that is stopped, and one that is unregistered. And that clients and commands are told of it. Needs Python, the binary in
+$MILLRACE, and a C compiler for what is preloaded.
 
     failover_test.py [TEST...]
 """
+import json
 import os
 import shutil
 import signal
 import struct
+import subprocess
 import time
 import urllib.request
 
 import wire
 from cluster_test import FAST, Cluster, until
 from faulty_test import WORK, preload
+
+UNREGISTER_BROKER = 64
 
 
 def create_on(node, topic, assignment, **configs):
@@ -256,7 +261,154 @@ def thousands_of_partitions_change_their_leader():
         assert took < 7, "the session was waited for"
 
 
+def command(node, *arguments, code=0):
+    """What a command of millrace prints on its two streams, asked of this node; it must end with that code."""
+    millrace = os.environ.get("MILLRACE", str(wire.ROOT / "build/release/millrace"))
+    done = subprocess.run([millrace, *arguments, "--bootstrap", f"127.0.0.1:{node.port}"], capture_output=True, text=True,
+                          timeout=60, check=False)
+    assert done.returncode == code, f"{arguments} ended with {done.returncode}, not {code}:\n{done.stdout}{done.stderr}"
+    return done.stdout, done.stderr
+
+
+def document(node, *arguments, code=0):
+    return json.loads(command(node, *arguments, "--json", code=code)[0])
+
+
+def commands_tell_who_is_missing_and_give_leaderships_back():
+    with Cluster(controllers=3, **FAST) as cluster:
+        controller = cluster.active_controller()
+        asked, victim = (node for node in cluster.nodes if node is not controller)
+        create_on(asked, "t", {0: [victim.id, asked.id, controller.id], 1: [asked.id, controller.id, victim.id],
+                               2: [controller.id, victim.id, asked.id]}, min_insync_replicas=2)
+        create_on(asked, "alone", {0: [victim.id]})
+        for p in range(3):
+            cluster.produce("t", p, b"before")
+        cluster.in_sync("t", 3)
+
+        def counts():
+            status = document(asked, "cluster", "status")
+            return tuple(status[key] for key in ("brokers", "brokers_fenced", "partitions", "partitions_under_replicated",
+                                                 "partitions_offline"))
+        status = document(asked, "cluster", "status")
+        assert status["controller"] == controller.id and status["cluster_id"] == cluster.id and status["topics"] == 2, status
+        assert counts() == (3, 0, 4, 0, 0), status
+        assert command(asked, "cluster", "status")[1] == ""
+        assert [(n["broker"], n["port"], n["fenced"]) for n in document(asked, "cluster", "nodes")] == [
+            (n.id, n.port, False) for n in cluster.nodes]
+
+        victim.kill()
+        # Nobody answers there, which every command tells by how it ends.
+        for words in (["status"], ["nodes"], ["quorum"], ["elect-leaders"]):
+            assert "127.0.0.1" in command(victim, "cluster", *words, code=3)[1], words
+        until(15, "the commands tell who is missing", lambda: counts() == (2, 1, 4, 4, 1))
+        told, note = command(asked, "cluster", "status")
+        lines = dict(line.split("  ", 1) for line in told.splitlines())
+        assert lines["brokers"].strip() == "2, 1 more fenced" and lines["offline partitions"].strip() == "1", told
+        assert "cluster nodes" in note, note
+        assert {n["broker"]: n["fenced"] for n in document(asked, "cluster", "nodes")} == {
+            n.id: n is victim for n in cluster.nodes}
+        rows = [line.split() for line in command(asked, "cluster", "nodes")[0].splitlines()[1:]]
+        assert {int(row[0]): row[-1] for row in rows} == {n.id: "fenced" if n is victim else "live" for n in cluster.nodes}, rows
+
+        def voters():
+            quorum = document(asked, "cluster", "quorum")
+            assert quorum["leader"] == controller.id and {r["node"]: r["role"] for r in quorum["replicas"]} == {
+                n.id: "leader" if n is controller else "voter" for n in cluster.nodes}, quorum
+            return {r["node"]: r for r in quorum["replicas"]}
+
+        def lags():
+            found = voters()
+            return (found[victim.id]["lag"] > 0 and found[asked.id]["lag"] == found[controller.id]["lag"] == 0 and
+                    found[victim.id]["last_fetch_ms"] < found[asked.id]["last_fetch_ms"] and
+                    found[victim.id]["last_caught_up_ms"] < found[asked.id]["last_caught_up_ms"])
+        until(10, "who is absent lags behind the quorum", lags)
+        rows = [line.split() for line in command(asked, "cluster", "quorum")[0].splitlines()[3:]]
+        assert [row[0] for row in rows if int(row[3]) > 0] == [str(victim.id)], rows
+
+        # A client that asks the wrong one is told who leads, in which epoch, and where.
+        leader = cluster.leaders("t")[0]
+        other = controller if leader is asked else asked
+        with other.connect() as connection:
+            error, (named, epoch), nodes = wire.produce_with_hints(connection, "t", 0, b"elsewhere")
+        assert (error, named, nodes) == (6, leader.id, {leader.id: ("127.0.0.1", leader.port)}) and epoch > 0, (error, named, nodes)
+        with leader.connect() as connection:
+            assert wire.produce_with_hints(connection, "t", 0, b"after") == (0, None, {})
+
+        # Who is not there is given nothing.
+        (refused,) = document(asked, "cluster", "elect-leaders", "-t", "t:0", code=1)
+        assert (refused["name"], refused["ok"], refused["error"]["name"]) == ("t-0", False, "PREFERRED_LEADER_NOT_AVAILABLE"), refused
+        assert "t-0" in command(asked, "cluster", "elect-leaders", "-t", "t:0", code=1)[1]
+
+        victim.start()
+        cluster.settled()
+        cluster.in_sync("t", 3)
+        until(10, "nobody is missing", lambda: counts() == (3, 0, 4, 0, 0))
+        assert cluster.leaders("t")[0] is not victim
+        assert document(asked, "cluster", "elect-leaders", "-t", "t:0,1") == [
+            {"name": "t-0", "ok": True, "outcome": "elected"}, {"name": "t-1", "ok": True, "outcome": "unchanged"}]
+        until(10, "it leads again", is_led_by(cluster, "t", {0: victim.id, 1: asked.id, 2: controller.id}))
+        cluster.holds("t", 0, [b"before", b"after"])
+        # All that are not led by their first replica; by now there are none.
+        assert document(asked, "cluster", "elect-leaders") == []
+        until(10, "all voters have caught up", lambda: {r["lag"] for r in voters().values()} == {0})
+
+
+def unregister(node, broker):
+    """(error, message)"""
+    with node.connect(60) as connection:
+        answer = wire.call(connection, UNREGISTER_BROKER, 0, struct.pack(">i", broker) + b"\0")
+        _, error = answer.take(">ih")
+        return error, answer.text()
+
+
+def who_is_unregistered_leads_nothing_until_it_registers_again():
+    """Kafka answers the same, but leaves a broker that lives out until it is started again."""
+    with Cluster(controllers=3, **FAST) as cluster:
+        controller = cluster.active_controller()
+        asked, victim = (node for node in cluster.nodes if node is not controller)
+        create_on(asked, "t", {0: [victim.id, asked.id, controller.id], 1: [asked.id, victim.id, controller.id]},
+                  min_insync_replicas=2)
+        create_on(asked, "alone", {0: [victim.id]})
+        cluster.in_sync("t", 3)
+        for p in range(2):
+            cluster.produce("t", p, b"before")
+        cluster.produce("alone", 0, b"mine")
+        assert unregister(asked, 99) == (102, "Broker ID 99 is not currently registered")
+
+        # It lives: its leaderships are somebody else's at once, and it comes back as a broker that nothing is known of.
+        epochs = (victim.folder / "log").read_text().count("is registered with epoch")
+        assert unregister(asked, victim.id) == (0, "")
+        cluster.produce("t", 0, b"meanwhile")
+        until(10, "it registers again", lambda: (victim.folder / "log").read_text().count("is registered with epoch") > epochs)
+        cluster.settled()
+        cluster.in_sync("t", 3)
+        assert cluster.leaders("t")[0] is not victim
+        assert cluster.leaders("alone")[0] is victim
+        cluster.holds("t", 0, [b"before", b"meanwhile"])
+        cluster.holds("alone", 0, [b"mine"])
+
+        # It is gone: nobody knows of it any more, and its replicas stay its own until it is back.
+        victim.kill()
+        cluster.settled()
+        assert unregister(asked, victim.id) == (0, "")
+        assert unregister(asked, victim.id) == (102, f"Broker ID {victim.id} is not currently registered")
+        others = [node.id for node in cluster.nodes if node is not victim]
+        until(10, "it is on no list", lambda: [n["broker"] for n in document(asked, "cluster", "nodes")] == others)
+        status = document(asked, "cluster", "status")
+        assert (status["brokers_fenced"], status["partitions_under_replicated"], status["partitions_offline"]) == (0, 3, 1), status
+        for p in range(2):
+            cluster.produce("t", p, b"without it")
+        victim.start()
+        cluster.settled()
+        cluster.in_sync("t", 3)
+        assert cluster.leaders("alone")[0] is victim
+        cluster.holds("t", 0, [b"before", b"meanwhile", b"without it"])
+        cluster.holds("t", 1, [b"before", b"without it"])
+        cluster.holds("alone", 0, [b"mine"])
+
+
 if __name__ == "__main__":
     wire.main(a_replica_whose_log_cannot_be_opened_is_not_led, of_two_directories_one_fails,
               an_old_copy_of_a_replica_that_was_put_back_leads_nothing, kills_are_noticed_before_the_session_is_over,
-              who_falls_silent_loses_its_leaderships_after_its_session, thousands_of_partitions_change_their_leader)
+              who_falls_silent_loses_its_leaderships_after_its_session, thousands_of_partitions_change_their_leader,
+              commands_tell_who_is_missing_and_give_leaderships_back, who_is_unregistered_leads_nothing_until_it_registers_again)

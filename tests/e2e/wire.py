@@ -185,12 +185,46 @@ class Flexible(Cursor):
     def tags(self):
         assert self.unsigned() == 0
 
+    def tagged(self):
+        """{tag: a Flexible over its bytes}"""
+        out = {}
+        for _ in range(self.unsigned()):
+            tag, size = self.unsigned(), self.unsigned()
+            out[tag] = Flexible(self.data[self.at:self.at + size])
+            self.at += size
+        return out
+
 
 def call(connection, key, version, body):
     """A request whose header and body have tagged fields."""
     answer = Flexible(connection.call(key, version, b"\0" + body).data)
     answer.tags()
     return answer
+
+
+def produce_with_hints(connection, topic, partition, value):
+    """Version 10 of Produce, for one record: (error, (leader, its epoch) or None, {node: (host, port)}), as KIP-951 has it."""
+    data = batch([value])
+    body = compact(None) + struct.pack(">hi", -1, 10000) + compact_array([compact(topic) + compact_array(
+        [struct.pack(">i", partition) + unsigned(len(data) + 1) + data + b"\0"]) + b"\0"]) + b"\0"
+    answer = call(connection, PRODUCE, 10, body)
+
+    def part():
+        _, error, _, _, _ = answer.take(">ihqqq")
+        answer.array(lambda: (answer.take(">i"), answer.text(), answer.tags()))
+        answer.text()
+        found = answer.tagged()
+        return error, found[0].take(">ii") if 0 in found else None
+    (((error, leader),),) = answer.array(lambda: (answer.text(), answer.array(part), answer.tags())[1])
+    answer.take(">i")
+    nodes = answer.tagged().get(0)
+
+    def node():
+        row = nodes.take(">i"), (nodes.text(), nodes.take(">i"))
+        nodes.text()
+        nodes.tags()
+        return row
+    return error, leader, dict(nodes.array(node)) if nodes else {}
 
 
 class Connection:
