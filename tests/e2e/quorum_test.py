@@ -77,6 +77,10 @@ class Node:
         command = [millrace, "serve"] + [x for k, v in settings.items() for x in ("-o", f"{k}={v}")]
         self.process = subprocess.Popen(command, stdout=open(self.log, "ab"), stderr=subprocess.STDOUT)
 
+    def checkpoints(self):
+        """Of the metadata log, oldest first."""
+        return sorted((self.data / "__cluster_metadata-0").glob("*.checkpoint"))
+
     def kill(self, how=signal.SIGKILL):
         self.process.send_signal(how)
         self.process.wait(30)
@@ -227,6 +231,25 @@ class Quorum:
         assert logs[0] and all(log == logs[0] for log in logs), f"logs differ below {mark}: {[len(log) for log in logs]} bytes"
 
 
+def damage(checkpoint):
+    data = bytearray(checkpoint.read_bytes())
+    data[len(data) // 2] ^= 1
+    checkpoint.write_bytes(data)
+
+
+def refuses_and_is_helped(node, checkpoint):
+    """Its start ends with an error that names the file and what to do, and after that it starts."""
+    node.start()
+    assert node.process.wait(20) != 0
+    told = node.log.read_text()
+    assert f"read {checkpoint}: " in told and "all but quorum-state" in told, told[-2000:]
+    assert checkpoint.exists()
+    for path in (node.data / "__cluster_metadata-0").iterdir():
+        if path.name != "quorum-state":
+            path.unlink()
+    node.start()
+
+
 def elects_and_replicates():
     begin = time.monotonic()
     with Quorum() as quorum:
@@ -331,7 +354,25 @@ def who_is_far_behind_gets_a_snapshot():
             assert list((node.data / "__cluster_metadata-0").glob("*.checkpoint")), node.id
             logs = sorted((node.data / "__cluster_metadata-0").glob("*.log"))
             assert int(logs[0].stem) > 0, "the log goes back to its beginning: no snapshot came"
+        # One that has taken snapshots of its own since goes on with the one before where the newest is damaged. (RQ-10)
+        assert len(behind.checkpoints()) > 1, "there is no older one"
+        behind.kill()
+        newest = behind.checkpoints()[-1]
+        damage(newest)
+        behind.start()
+        acknowledged[3000] = quorum.register(3000)  # what was told before its end would pass for caught up
+        quorum.settled()
+        assert f"{newest}: " in behind.log.read_text() and "it is removed" in behind.log.read_text()
+        # Without any, it does not start; it does as its error says, and fetches everything anew.
+        behind.kill()
+        newest = behind.checkpoints()[-1]
+        for checkpoint in behind.checkpoints():
+            damage(checkpoint)
+        refuses_and_is_helped(behind, newest)
+        acknowledged[3001] = quorum.register(3001)
+        quorum.settled()
         # Whoever leads now knows of everybody.
+        leader, _ = quorum.leader()
         leader.kill()
         leader, _ = quorum.leader()
         for broker, epoch in acknowledged.items():
