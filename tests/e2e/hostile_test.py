@@ -6,6 +6,7 @@ connections that end in the middle of anything. (SE-01, SE-02, SE-04, OV-02, B02
 import os
 import random
 import select
+import socket
 import struct
 import threading
 import time
@@ -454,7 +455,55 @@ def what_left_with_its_clients_goes_back_to_the_system():
         print(f"     {peak:.0f} MiB -> {broker.memory_kb() >> 10} MiB")
 
 
+TCP_REPAIR = 19
+
+
+def vanish(connection):
+    """As a machine without power: nothing tells the broker. Where that needs a right that we lack, the peer only falls silent,
+    which looks the same from there; it is kept then."""
+    try:
+        connection.socket.setsockopt(socket.IPPROTO_TCP, TCP_REPAIR, 1)
+    except OSError:
+        return connection
+    connection.close()
+    return None
+
+
+def peers_that_vanish():
+    """While idle, in the middle of a request, and with an answer under way. (NW-06)"""
+    def run(broker):
+        with broker.connect() as c:
+            c.create("big")
+            assert c.produce("big", {0: batch([b"x" * 900_000])})[0][0] == 0
+        sockets = broker.descriptors("socket:")
+        half = struct.pack(">i", 3 << 20) + bytes(2 << 20)
+        left_kb = []
+        for _ in range(3):
+            crowd = [broker.connect() for _ in range(60)]
+            for number, c in enumerate(crowd):
+                if number % 3 == 0:
+                    c.api_versions()
+                elif number % 3 == 1:
+                    c.socket.sendall(half)
+                else:
+                    for _ in range(10):
+                        c.send(FETCH, 4, fetch_body("big", {0: 0}))
+            time.sleep(0.2)
+            assert broker.descriptors("socket:") >= sockets + 60, broker.descriptors("socket:")
+            began = time.monotonic()
+            silent = [vanish(c) for c in crowd]
+            while broker.descriptors("socket:") > sockets:
+                assert time.monotonic() < began + 10, f"{broker.descriptors('socket:')} sockets, {sockets} before"
+                time.sleep(0.05)
+            left_kb.append(broker.memory_kb())
+            print(f"     60 peers, {sum(c is None for c in silent)} of them without a word: gone after "
+                  f"{time.monotonic() - began:.1f} s, {left_kb[-1] >> 10} MiB")
+        # What they had is used by the next; a part of it stays with the process.
+        assert left_kb[2] < left_kb[0] + 16 * 1024, left_kb
+    with_broker(run, memory_mb_max=256, connections_max_idle_ms=1500)
+
+
 if __name__ == "__main__":
     main(lying_lengths, garbage, unknown_apis_and_versions, lying_counts, one_byte_at_a_time, halves_of_large_requests, answers_never_read,
          many_small_requests_pipelined, no_answer_without_acknowledgement, ends_in_the_middle, named_again_and_again,
-         what_left_with_its_clients_goes_back_to_the_system)
+         what_left_with_its_clients_goes_back_to_the_system, peers_that_vanish)
