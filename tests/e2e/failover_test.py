@@ -375,9 +375,16 @@ def who_is_unregistered_leads_nothing_until_it_registers_again():
         cluster.produce("alone", 0, b"mine")
         assert unregister(asked, 99) == (102, "Broker ID 99 is not currently registered")
 
-        # It lives: its leaderships are somebody else's at once, and it comes back as a broker that nothing is known of.
+        # It lives, only that it cannot register again at once: what it leads is somebody else's, or nobody's.
         epochs = (victim.folder / "log").read_text().count("is registered with epoch")
+        victim.process.send_signal(signal.SIGSTOP)
         assert unregister(asked, victim.id) == (0, "")
+        with asked.connect() as connection:
+            until(10, "another leads", lambda: connection.metadata(["t"])["t"][1][0][1] in (asked.id, controller.id))
+            assert connection.metadata(["alone"])["alone"][1][0][1] == -1
+            assert connection.in_sync("t") == {0: 2, 1: 2}
+        victim.process.send_signal(signal.SIGCONT)
+        # It comes back as a broker that nothing is known of.
         cluster.produce("t", 0, b"meanwhile")
         until(10, "it registers again", lambda: (victim.folder / "log").read_text().count("is registered with epoch") > epochs)
         cluster.settled()
