@@ -36,7 +36,12 @@ void Machine::receive(Ticket ticket, VoteRequest const& r, Mono now, Effects& ou
   if (r.epoch > election_.epoch) become_unattached(r.epoch, kNoBroker, now, out);
   if (!is_meant(r.voter)) return reply(verdict(ErrorCode::invalid_voter_key), false);
   bool const is_up_to_date = is_at_least(r.last, log_end_) || MR_MUTANT(*hooks_, "raft.vote_ignores_log");
-  bool const is_granted = can_grant(r.candidate, is_up_to_date, r.is_pre_vote);
+  bool is_granted = can_grant(r.candidate, is_up_to_date, r.is_pre_vote);
+  if (is_granted && may_have_forgotten(r.last)) {
+    MR_PROBE(*hooks_, "raft.vote_withheld");
+    is_granted = false;
+    if (!std::exchange(is_withholding_told_, true)) out.push_back(effect::VoteWithheld{r.candidate.id});
+  }
   if (is_granted && !r.is_pre_vote && election_.voted != r.candidate) {
     // Whoever is chosen has as good a chance as this node: it waits anew.
     bool const was_prospective = role_ == Role::prospective;
@@ -65,6 +70,10 @@ bool Machine::can_grant(ReplicaKey const& candidate, bool is_up_to_date, bool is
   if (election_.voted && !MR_MUTANT(*hooks_, "raft.vote_twice")) return election_.has_voted_for(candidate);
   return election_.leader == kNoBroker && is_up_to_date;
 }
+
+// Who has records follows, or was, an elected leader: there has been a quorum, and this voter may have been part of it.
+// While nobody has any, a cluster is new.
+bool Machine::may_have_forgotten(LogEnd const& candidate) const { return is_blank_ && candidate != LogEnd{}; }
 
 // A request names the node that it is for, so that a voter with a wiped disk does not answer for the one before.
 bool Machine::is_meant(ReplicaKey const& voter) const {

@@ -65,6 +65,12 @@ void Machine::advance_high_watermark(Effects& out) {
 
 void Machine::advance_as_follower(Effects& out) {
   if (role_ != Role::follower) return;
+  // All that it can have acknowledged and somebody called committed is on its disk again, and its epoch is that of a
+  // leader in office.
+  if (is_blank_ && leader_mark_ >= Offset{0} && durable_end_ >= leader_mark_) {
+    MR_PROBE(*hooks_, "raft.blank_caught_up");
+    remember(out);
+  }
   auto const mark = std::min(durable_end_, leader_mark_);
   // The mark that it started with is told as well, once the leader knows it: if its log ends there, and nobody changes
   // anything, no higher one comes.

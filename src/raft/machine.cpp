@@ -70,6 +70,8 @@ Machine::Machine(MachineConfig config, LoadedState loaded, Hooks& hooks)
       is_mark_told_(loaded.high_watermark == Offset{0}) {
   voters_.push_back({Offset{-1}, std::make_shared<VoterSet const>(std::move(loaded.voters)), loaded.kraft_version,
                      loaded.voters_are_unwritten});
+  // A sole voter has promised nobody anything.
+  is_blank_ = !loaded.election && !is_observer() && !is_sole_voter() && !MR_MUTANT(*hooks_, "raft.blank_votes");
 }
 
 void Machine::on_event(Event const& event, Mono now, Effects& out) {
@@ -110,6 +112,12 @@ void Machine::persist(ElectionState state, Effects& out) {
   if (state == election_ && write_issued_ > 0) return;
   MR_ASSERT_VALUES(state.epoch >= election_.epoch, "epoch {} after {}", state.epoch, election_.epoch);
   election_ = std::move(state);
+  if (is_blank_ && !election_.voted) return;
+  remember(out);
+}
+
+void Machine::remember(Effects& out) {
+  is_blank_ = false;
   out.push_back(effect::PersistElection{++write_issued_, election_});
 }
 
@@ -166,6 +174,7 @@ void Machine::become_unattached(LeaderEpoch epoch, BrokerId leader, Mono now, Ef
 void Machine::become_prospective(Mono now, Effects& out) {
   MR_ASSERT(!is_observer());
   MR_ASSERT(role_ != Role::leader);
+  MR_ASSERT(!may_have_forgotten(log_end_));
   if (MR_MUTANT(*hooks_, "raft.pre_vote_raises_epoch")) persist({election_.epoch + 1, kNoBroker, {}}, out);
   bool const is_hurried = is_hurried_;
   leave_role(out);
@@ -298,8 +307,10 @@ void Machine::on(event::TimerFired const& e, Mono now, Effects& out) {
       switch (role_) {
         case Role::unattached:
         case Role::follower:
-          // A snapshot that is about to replace the log must not find a leader that appends to it.
-          if (installing_) return set_timer(TimerKind::election, now + random_election_timeout(), out);
+          // A snapshot that is about to replace the log must not find a leader that appends to it. And whoever gives
+          // nobody its vote does not give it to itself.
+          if (installing_ || may_have_forgotten(log_end_))
+            return set_timer(TimerKind::election, now + random_election_timeout(), out);
           return become_prospective(now, out);
         case Role::candidate: return become_prospective(now, out);
         case Role::prospective: return lose_pre_vote(now, out);
@@ -335,7 +346,7 @@ void Machine::on(event::TimerFired const& e, Mono now, Effects& out) {
       return;
     }
     case TimerKind::early_vote:
-      if (role_ != Role::follower || installing_) return;
+      if (role_ != Role::follower || installing_ || may_have_forgotten(log_end_)) return;
       if (has_asked_early_ && !peer(election_.leader).is_refusing) {
         return set_timer(TimerKind::early_vote, now + random_between(kEarlyVoteRetryMin, kEarlyVoteRetryMax), out);
       }
@@ -366,6 +377,7 @@ void Machine::on(event::LogOpDone const& e, Mono, Effects& out) {
 std::string Machine::text() const {
   auto out = fmt::format("{} epoch {} leader {} voted {}", role_name(role_), election_.epoch, election_.leader,
                          election_.voted ? election_.voted->id : kNoBroker);
+  if (is_blank_) out += " blank";
   if (write_done_ < write_issued_) out += fmt::format(" unwritten {}", write_issued_ - write_done_);
   out += fmt::format(" log {}", log_start_.offset);
   if (log_start_.offset > Offset{0}) out += fmt::format("@{}", log_start_.epoch);
@@ -425,6 +437,9 @@ void Machine::check_invariants() const {
   MR_ASSERT(log_start_.offset <= log_end_.offset);
   MR_ASSERT(log_end_.epoch <= election_.epoch);
   MR_ASSERT(write_done_ <= write_issued_);
+  MR_ASSERT(!is_blank_ || write_issued_ == 0);
+  MR_ASSERT(!is_blank_ || !election_.voted);
+  MR_ASSERT(!is_blank_ || (role_ != Role::candidate && role_ != Role::leader && role_ != Role::resigned));
   MR_ASSERT(log_start_.offset == Offset{0} || snapshot_.has_value());
   MR_ASSERT(!voters_.empty());
   MR_ASSERT(parked_.size() <= kParkedFetchesMax);

@@ -173,9 +173,10 @@ void Machine::on(event::RequestFailed const& e, Mono now, Effects& out) {
   if (to.in_flight != e.id || e.id == 0) return;
   to.in_flight = 0;
   to.is_refusing = e.failure == event::Failure::refused;
-  if (e.failure == event::Failure::unsupported_version && role_ == Role::prospective) {
-    return become_candidate(now, out);  // there is a voter that knows no pre-vote
-  }
+  // There is a voter that knows no pre-vote. One that is blank would make up a memory by standing: it needs the others'
+  // word that nobody has any.
+  if (e.failure == event::Failure::unsupported_version && role_ == Role::prospective && !is_blank_)
+    return become_candidate(now, out);
   bool const is_of_gone_leader = role_ == Role::prospective ? e.to == election_.leader : role_ == Role::candidate;
   if (is_hurried_ && is_of_gone_leader && to.is_refusing) {
     // It will not grant anything, so that the one voter that is left decides.

@@ -183,6 +183,11 @@ void RaftDriver::perform(raft::Effects const& effects) {
             });
           } else if constexpr (std::is_same_v<E, raft::effect::Committed>) {
             callbacks_.emplace_back([this, mark = e.high_watermark] { events_.on_committed(mark); });
+          } else if constexpr (std::is_same_v<E, raft::effect::VoteWithheld>) {
+            env_.log().warn("raft",
+                            "node {} asks for a vote, and this node has no memory of votes and not the whole metadata log; "
+                            "it votes again when it has caught up with a leader",
+                            e.candidate);
           } else if constexpr (std::is_same_v<E, raft::effect::Complaint>) {
             env_.log().warn("raft", "node {} {} {}", e.peer, e.what, e.offset);
           } else {

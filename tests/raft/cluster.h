@@ -81,7 +81,7 @@ struct Node {
 };
 
 struct Action {
-  enum class Kind { disk, deliver, deliver_lose_reply, lose, timer, crash, append, snapshot, resign } kind{};
+  enum class Kind { disk, deliver, deliver_lose_reply, lose, timer, crash, wipe, append, snapshot, resign } kind{};
   size_t node = 0;
   size_t index = 0;  // of a message, or a TimerKind
 };
@@ -99,6 +99,7 @@ struct WorldOptions {
   // has crashed for the last time.
   bool has_everything = true;
   bool takes_snapshots = false;
+  bool loses_disks = false;
   int lost_reply_max = 1 << 20;
   Hooks* hooks = &Hooks::none();
   bool checks_machines = true;  // a machine with a broken rule breaks its own invariants: the world must notice
@@ -121,6 +122,7 @@ class World {
   std::vector<Entry> const& committed() const { return committed_; }
   std::vector<Message> const& network() const { return network_; }
   int leaders() const { return static_cast<int>(leader_of_.size()); }
+  int wipes() const { return wipes_; }
 
   void list_actions(std::vector<Action>& out) const {
     out.clear();
@@ -132,6 +134,7 @@ class World {
           out.push_back({Action::Kind::timer, n, kind});
       }
       if (crashes_ < options_.crash_max && (options_.has_everything || n == 0)) out.push_back({Action::Kind::crash, n});
+      if (options_.loses_disks && may_lose_disk(n)) out.push_back({Action::Kind::wipe, n});
       auto const& machine = *node.machine;
       // Who has led may not have noticed that it leads no more.
       bool const may_append = machine.role() == Role::leader || (options_.has_everything && node.led.value > 0);
@@ -160,6 +163,7 @@ class World {
         ++crashes_;
         crash(action.node);
         break;
+      case Action::Kind::wipe: wipe(action.node); break;
       case Action::Kind::append:
         ++appends_;
         feed(action.node, event::AppendRequested{1, nodes_[action.node]->led, 1});
@@ -292,6 +296,37 @@ class World {
         settle_retries(index_of(m.to));
       }
     }
+  }
+
+  // The quorum must be able to do without it: of the other voters all have records, and a majority has all that is
+  // committed, all that was on this disk and a memory of this voter's epoch. Who still leads an earlier one could bring
+  // a voter that has forgotten back to it. One disk at a time.
+  bool may_lose_disk(size_t n) const {
+    if (n >= voters_.voters.size() || committed_.empty()) return false;
+    if (wiped_ && *wiped_ != n && !(nodes_[*wiped_]->election && nodes_[*wiped_]->disk.holds(committed_))) return false;
+    auto const& node = *nodes_[n];
+    auto const epoch = node.machine->epoch();
+    std::vector<Entry> own;
+    for (auto at = Offset{0}; at < node.disk.end(); at += 1) own.push_back(node.disk.at(at));
+    size_t knowing = 0;
+    for (size_t v = 0; v < voters_.voters.size(); ++v) {
+      if (v == n) continue;
+      auto const& other = *nodes_[v];
+      if (other.machine->is_blank() || other.disk.size() == 0) return false;
+      if (other.machine->role() == Role::leader && other.machine->epoch() < epoch) return false;
+      bool const remembers = other.election && other.election->epoch >= epoch;
+      if (remembers && other.disk.holds(committed_) && other.disk.holds(own)) ++knowing;
+    }
+    return knowing >= (voters_.voters.size() - 1) / 2 + 1;
+  }
+
+  void wipe(size_t n) {
+    ++wipes_;
+    wiped_ = n;
+    auto& node = own(n);
+    node.election.reset();
+    node.disk = {};
+    crash(n);
   }
 
   static size_t index_of(BrokerId id) { return static_cast<size_t>(id.value - 1); }
@@ -693,6 +728,8 @@ class World {
   int crashes_ = 0;
   int timeouts_ = 0;
   int lost_replies_ = 0;
+  int wipes_ = 0;
+  std::optional<size_t> wiped_;    // the last one
   std::optional<Message> losing_;  // the request whose answer does not arrive
   std::set<int32_t> heard_of_;     // epochs whose leader has made itself known
   std::string fault_;

@@ -1,7 +1,8 @@
 // Quorums of three and five voters and an observer under random schedules: every delay, loss and repetition, disks
-// that crash before their last jobs, snapshots, resignations, timers that fire at any time. Proves the promises of
-// tests/raft/cluster.h in all of them; that a quorum left alone elects a leader, commits and brings everybody up to
-// date; and that each broken rule is noticed. MR_SEED=n runs that seed only, MR_SEEDS=n that many.
+// that crash before their last jobs or are lost as a whole, snapshots, resignations, timers that fire at any time.
+// Proves the promises of tests/raft/cluster.h in all of them; that a quorum left alone elects a leader, commits and
+// brings everybody up to date; and that each broken rule is noticed. MR_SEED=n runs that seed only, MR_SEEDS=n that
+// many.
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -31,6 +32,7 @@ bool is_wanted(World const& world, Action const& action, Mood const& mood, Rando
     case Action::Kind::deliver_lose_reply: return random.chance(mood.loss / 2);
     case Action::Kind::lose: return random.chance(mood.loss);
     case Action::Kind::crash: return random.chance(mood.crash);
+    case Action::Kind::wipe: return random.chance(0.2);
     case Action::Kind::append: return random.chance(mood.append);
     case Action::Kind::snapshot: return random.chance(mood.snapshot);
     case Action::Kind::resign: return random.chance(mood.resign);
@@ -106,7 +108,7 @@ std::string heal(World& world, Random& random) {
 }
 
 struct Seen {
-  int64_t steps = 0, committed = 0, leaders = 0;
+  int64_t steps = 0, committed = 0, leaders = 0, wipes = 0;
 };
 
 std::string run(uint64_t seed, Hooks& hooks, bool checks_machines, Seen& seen) {
@@ -115,6 +117,7 @@ std::string run(uint64_t seed, Hooks& hooks, bool checks_machines, Seen& seen) {
   options.voters = random.chance(0.2) ? 5 : 3;
   options.observers = random.chance(0.3) ? 1 : 0;
   options.takes_snapshots = random.chance(0.4);
+  options.loses_disks = random.chance(0.4);
   options.hooks = &hooks;
   options.checks_machines = checks_machines;
   auto const& mood = kMoods[random.below(std::size(kMoods))];
@@ -133,6 +136,7 @@ std::string run(uint64_t seed, Hooks& hooks, bool checks_machines, Seen& seen) {
   auto fault = heal(world, random);
   seen.committed += static_cast<int64_t>(world.committed().size());
   seen.leaders += world.leaders();
+  seen.wipes += world.wipes();
   return fault;
 }
 
@@ -149,10 +153,11 @@ TEST(RaftRandom, KeepsItsPromises) {
   }
   auto const ms =
       std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now() - begin).count();
-  fmt::print("{} schedules, {} steps, {} leaders, {} records committed, {} ms\n", count, seen.steps, seen.leaders,
-             seen.committed, ms);
+  fmt::print("{} schedules, {} steps, {} leaders, {} records committed, {} disks lost, {} ms\n", count, seen.steps,
+             seen.leaders, seen.committed, seen.wipes, ms);
   EXPECT_GT(seen.leaders, static_cast<int64_t>(count));
   EXPECT_GT(seen.committed, static_cast<int64_t>(2 * count));
+  EXPECT_GT(seen.wipes, static_cast<int64_t>(count / 10));
 }
 
 class Mutants : public testing::TestWithParam<std::string> {};

@@ -284,6 +284,8 @@ class Story {
             return fmt::format("leader {} of epoch {}", e.leader, e.epoch);
           } else if constexpr (std::is_same_v<E, effect::Committed>) {
             return fmt::format("committed {}", e.high_watermark);
+          } else if constexpr (std::is_same_v<E, effect::VoteWithheld>) {
+            return fmt::format("withholds its vote from {}", e.candidate);
           } else {
             return fmt::format("complaint: {} {} {}", e.peer, e.what, e.offset);
           }

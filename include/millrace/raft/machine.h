@@ -57,7 +57,7 @@ struct MachineConfig {
 
 // What was found on disk at start.
 struct LoadedState {
-  std::optional<ElectionState> election;
+  std::optional<ElectionState> election;  // none: no memory of votes; see Machine::is_blank()
   LogEnd log_start;  // the epoch is that of the record before it
   LogEnd log_end;
   std::vector<EpochStart> epochs;      // of the log, rising
@@ -215,6 +215,10 @@ struct LeaderKnown {  // or none, while there is none
 struct Committed {  // every record below is
   Offset high_watermark;
 };
+// This node would have voted for the candidate, had it not lost its memory; see Machine::is_blank(). Told once.
+struct VoteWithheld {
+  BrokerId candidate;
+};
 // A peer said what cannot be; it was not believed.
 struct Complaint {
   BrokerId peer;
@@ -225,7 +229,8 @@ struct Complaint {
 using Effect = std::variant<effect::PersistElection, effect::AppendLeaderChange, effect::Append, effect::RefuseAppend,
                             effect::AppendFetched, effect::Truncate, effect::WriteSnapshotPiece, effect::Send,
                             effect::Reply, effect::SetTimer, effect::CancelTimer, effect::BecameLeader,
-                            effect::LostLeadership, effect::LeaderKnown, effect::Committed, effect::Complaint>;
+                            effect::LostLeadership, effect::LeaderKnown, effect::Committed, effect::VoteWithheld,
+                            effect::Complaint>;
 using Effects = std::vector<Effect>;
 
 // How far a replica is, as the leader knows it.
@@ -259,7 +264,11 @@ class Machine {
   BrokerId leader() const { return election_.leader; }
   ElectionState const& election() const { return election_; }
   // Is what election() says on disk.
-  bool is_election_durable() const { return write_done_ == write_issued_; }
+  bool is_election_durable() const { return !is_blank_ && write_done_ == write_issued_; }
+  // A voter that started without quorum-state and has since neither voted nor caught up with a leader. It does not know
+  // what it voted and acknowledged before it lost its disk: no candidate who has a record gets its vote, itself
+  // included. What it learns of epochs is not written: without the file it is blank after a restart, too.
+  bool is_blank() const { return is_blank_; }
   LogEnd log_start() const { return log_start_; }
   LogEnd log_end() const { return log_end_; }
   Offset durable_end() const { return durable_end_; }
@@ -331,6 +340,7 @@ class Machine {
 
   // ---- roles (machine.cpp)
   void persist(ElectionState state, Effects& out);
+  void remember(Effects& out);
   void leave_role(Effects& out);
   void become_unattached(LeaderEpoch epoch, BrokerId leader, Mono now, Effects& out);
   void become_prospective(Mono now, Effects& out);
@@ -356,6 +366,7 @@ class Machine {
   void answered(BrokerId from, BeginEpochResponse const& response, Mono now, Effects& out);
   void answered(BrokerId from, EndEpochResponse const& response, Mono now, Effects& out);
   bool can_grant(ReplicaKey const& candidate, bool is_up_to_date, bool is_pre_vote) const;
+  bool may_have_forgotten(LogEnd const& candidate) const;
   bool is_meant(ReplicaKey const& voter) const;
   bool is_consistent(LeaderEpoch epoch, BrokerId leader) const;
   void learn(LeaderEpoch epoch, BrokerId leader, Mono now, Effects& out);
@@ -401,7 +412,9 @@ class Machine {
   Random random_;
   Role role_ = Role::unattached;
 
-  ElectionState election_;            // as last handed to PersistElection
+  ElectionState election_;            // as last handed to PersistElection, unless it is blank
+  bool is_blank_ = false;
+  bool is_withholding_told_ = false;
   ElectionWrite write_issued_ = 0, write_done_ = 0;
   BrokerId told_leader_ = kNoBroker;  // in LeaderKnown
   LeaderEpoch told_epoch_{-1};

@@ -3,12 +3,12 @@ config
 > start
 timer election in 1601 ms
 to 2: fetch epoch 0 from 0@0 mark 0
-= unattached epoch 0 leader -1 voted -1 log 0 end 0 mark 0 t0 peer2* probe 1
+= unattached epoch 0 leader -1 voted -1 blank log 0 end 0 mark 0 t0 peer2* probe 1
 > timer election
 timer election in 1747 ms
 to 2: pre-vote for 1 epoch 0 last 0@0
 to 3: pre-vote for 1 epoch 0 last 0@0
-= prospective epoch 0 leader -1 voted -1 log 0 end 0 mark 0 t0 peer2* peer3* +1
+= prospective epoch 0 leader -1 voted -1 blank log 0 end 0 mark 0 t0 peer2* peer3* +1
 > voted from=2 epoch=0 granted
 no timer election
 persist epoch 1 leader -1 voted 1
