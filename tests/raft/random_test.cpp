@@ -32,7 +32,8 @@ bool is_wanted(World const& world, Action const& action, Mood const& mood, Rando
     case Action::Kind::deliver_lose_reply: return random.chance(mood.loss / 2);
     case Action::Kind::lose: return random.chance(mood.loss);
     case Action::Kind::crash: return random.chance(mood.crash);
-    case Action::Kind::wipe: return random.chance(0.2);
+    // A vote is what a lost disk is missed for most.
+    case Action::Kind::wipe: return random.chance(world.machine(action.node).election().voted ? 0.8 : 0.02);
     case Action::Kind::append: return random.chance(mood.append);
     case Action::Kind::snapshot: return random.chance(mood.snapshot);
     case Action::Kind::resign: return random.chance(mood.resign);
@@ -157,7 +158,7 @@ TEST(RaftRandom, KeepsItsPromises) {
              seen.leaders, seen.committed, seen.wipes, ms);
   EXPECT_GT(seen.leaders, static_cast<int64_t>(count));
   EXPECT_GT(seen.committed, static_cast<int64_t>(2 * count));
-  EXPECT_GT(seen.wipes, static_cast<int64_t>(count / 10));
+  EXPECT_GE(seen.wipes, static_cast<int64_t>(count / 20));
 }
 
 class Mutants : public testing::TestWithParam<std::string> {};
@@ -180,7 +181,7 @@ INSTANTIATE_TEST_SUITE_P(Raft, Mutants,
                          testing::Values("raft.commit_at_append", "raft.vote_twice", "raft.vote_before_durable",
                                          "raft.commit_old_epoch", "raft.vote_ignores_log", "raft.no_divergence_check",
                                          "raft.mark_by_max", "raft.leadership_not_durable", "raft.fetch_before_durable",
-                                         "raft.append_without_leadership"),
+                                         "raft.append_without_leadership", "raft.blank_votes"),
                          [](auto const& one) {
                            auto name = one.param.substr(one.param.find('.') + 1);
                            return name;
