@@ -124,7 +124,7 @@ class Builder {
   void check_elr_rules(bool is_unclean, bool was_eligible) const {
     // Who comes back from an unclean stop leaves the in-sync set and the eligible ones first.
     for (auto const id : c_.unclean_shutdown) {
-      MR_ASSERT_VALUES(!contains(isr_, id), "partition {}: {} may have lost records and is in sync", c_.index, id);
+      MR_ASSERT_VALUES(!contains(isr_, id) || is_unclean, "partition {}: {} may have lost records and is in sync", c_.index, id);
       MR_ASSERT_VALUES(!contains(elr_, id) || MR_MUTANT(c_.hooks, "metadata.unclean_start_stays_eligible"),
                        "partition {}: {} may have lost records and is eligible", c_.index, id);
     }

@@ -89,16 +89,18 @@ void BrokerPresence::perform(Effects const& effects) {
             request.metadata_offset = e.metadata_offset.value;
             request.want_shut_down = e.want_shut_down;
             if (!offline_directories_.empty()) request.offline_directories = offline_directories_;
-            controller_.submit(std::move(request), e.deadline, reactor_,
-                               [this, weak = std::weak_ptr(alive_)](metadata::ControllerAnswer any) {
-                                 if (weak.expired()) return;
-                                 auto const& answer = std::get<metadata::BrokerHeartbeatAnswer>(any);
-                                 if (!answer.error.ok()) {
-                                   env_.log().warn("node", "heartbeat of broker {}: {}", id_, answer.error.code);
-                                 }
-                                 feed(event::HeartbeatAnswered{answer.error.code, answer.is_fenced,
-                                                               answer.should_shut_down});
-                               });
+            auto const asked_at = reactor_.now();
+            auto on_answer = [this, weak = std::weak_ptr(alive_), asked_at](metadata::ControllerAnswer any) {
+              if (weak.expired()) return;
+              auto const& answer = std::get<metadata::BrokerHeartbeatAnswer>(any);
+              if (!answer.error.ok()) {
+                env_.log().warn("node", "heartbeat of broker {}: {}", id_, answer.error.code);
+              } else if (!answer.is_fenced) {
+                events_.on_alive(asked_at);
+              }
+              feed(event::HeartbeatAnswered{answer.error.code, answer.is_fenced, answer.should_shut_down});
+            };
+            controller_.submit(std::move(request), e.deadline, reactor_, std::move(on_answer));
           } else if constexpr (std::is_same_v<E, effect::SetTimer>) {
             reactor_.cancel(timer_);
             timer_ = reactor_.call_at(e.at, [this] {

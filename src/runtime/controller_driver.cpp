@@ -37,7 +37,8 @@ ControllerDriver::ControllerDriver(env::Env& env, storage::LogDirectory& directo
       failed_(std::move(on_failed)),
       controller_(with_hooks(options_.controller, env.hooks()), [&env] { return env.random_uuid(); }),
       raft_(env, directory, *this),
-      channel_(env, {options_.controller.node_id, options_.network.request_timeout}, [this] { return active_address(); }) {
+      channel_(env, {options_.controller.node_id, options_.network.request_timeout}, [this] { return active_address(); }),
+      pauses_(options_.controller.broker_session) {
   publisher_.set_on_published([this](metadata::ImagePtr const& image) { on_published(image); });
 }
 
@@ -98,6 +99,10 @@ void ControllerDriver::on_loaded(Result<LoadedMetadata> loaded) {
   }
   is_started_ = true;
   update_description();
+  if (has_peers) {
+    feed_pauses(pauses::event::Started{});
+    arm_pause_watch();
+  }
   if (!options_.is_broker) {
     if (ready_) std::move(ready_)(broker_epoch_);
   } else if (has_peers) {
@@ -108,6 +113,7 @@ void ControllerDriver::on_loaded(Result<LoadedMetadata> loaded) {
 void ControllerDriver::on_leader(LeaderEpoch epoch, Offset log_end, Wall now) {
   if (is_reloading_) return hold([this, epoch, log_end, now] { on_leader(epoch, log_end, now); });
   leading_ = epoch;
+  leading_since_ = reactor_.now();
   active_from_ = log_end;
   tip_.skip(log_end - 1, epoch, now.ms);
   uncommitted_.push_back({log_end, tip_.visible(), std::exchange(tip_delta_, {})});
@@ -137,6 +143,10 @@ void ControllerDriver::on_leader_known(BrokerId leader, LeaderEpoch) {
   if (leader != kNoBroker && leader != options_.controller.node_id) leader_before_ = leader;
   update_description();
   channel_.on_leader_changed();
+}
+
+void ControllerDriver::on_leader_answered(Mono asked_at, Offset high_watermark) {
+  feed_pauses(pauses::event::QuorumAnswered{asked_at, high_watermark});
 }
 
 void ControllerDriver::on_replicated(std::vector<SharedBytes> const& batches) {
@@ -192,6 +202,7 @@ void ControllerDriver::submit_raft(raft::Request request, std::optional<RaftAddr
                                    Callback<void(RaftAnswer)> done) {
   reactor_.post([this, request = std::move(request), leader = std::move(leader), &back,
                  done = std::move(done)]() mutable {
+    look_for_pause();
     if (leader) raft_.learn_address(*std::move(leader));
     bool const is_fetch = std::holds_alternative<raft::FetchRequest>(request);
     raft_.receive(std::move(request), [&back, done = std::move(done)](RaftAnswer answer) mutable {
@@ -287,6 +298,11 @@ void ControllerDriver::on_published(metadata::ImagePtr const& image) {
     release(std::move(waiting));
   }
   if (presence_) presence_->on_published(*image);
+  auto const* self = image->find_broker(options_.controller.node_id);
+  bool const is_serving = self != nullptr && self->epoch == broker_epoch_ && !self->is_fenced;
+  feed_pauses(pauses::event::Published{image->offset + 1, is_serving});
+  // A majority has what this leader began its epoch with.
+  if (is_active_) feed_pauses(pauses::event::QuorumAnswered{leading_since_, active_from_});
   maybe_register_controller(*image);
   observe_brokers(*image);
   maybe_snapshot();

@@ -50,6 +50,7 @@ void ControllerDriver::submit_here(metadata::ControllerRequest request, Mono dea
                                    Callback<void(metadata::ControllerAnswer)> done) {
   if (!admit(done, request, back)) return;
   reactor_.post([this, request = std::move(request), deadline, &back, done = std::move(done)]() mutable {
+    look_for_pause();
     on_request(std::move(request), deadline, back, std::move(done));
   });
 }
@@ -180,11 +181,46 @@ void ControllerDriver::start_presence() {
   events.on_unfenced = [this] {
     if (ready_) std::move(ready_)(broker_epoch_);
   };
+  events.on_alive = [this](Mono asked_at) { feed_pauses(pauses::event::HeartbeatAnswered{asked_at}); };
   events.on_failed = [this](Error const& error) { fail_start(error); };
   presence_ = std::make_unique<BrokerPresence>(env_, *this, options_.controller.node_id, options_.controller.cluster_id,
                                                local_broker_, config, std::move(events));
   presence_->start();
   if (reachable_) std::move(reachable_)();
+}
+
+// ---- a process that did not run
+
+void ControllerDriver::arm_pause_watch() {
+  reactor_.call_at(reactor_.now() + pauses_.interval(), [this, alive = std::weak_ptr(alive_)] {
+    if (alive.expired() || is_closed_) return;
+    feed_pauses(pauses::event::Tick{});
+    arm_pause_watch();
+  });
+}
+
+// Before what others ask is answered: by the clock of the last tick, this node may lead no more.
+void ControllerDriver::look_for_pause() {
+  if (!is_closed_ && reactor_.now() >= pauses_.runs_until()) feed_pauses(pauses::event::Tick{});
+}
+
+void ControllerDriver::feed_pauses(pauses::Event const& event) {
+  pauses::Effects effects;
+  pauses_.on_event(event, reactor_.now(), effects);
+  standing_.set(pauses_.sure_until());
+  for (auto const& effect : effects) {
+    if (auto const* noticed = std::get_if<pauses::effect::Noticed>(&effect)) {
+      MR_PROBE(env_.hooks(), "controller.pause_noticed");
+      env_.log().warn("node",
+                      "this process did not run for {} ms: until the controller answers, others may lead what it led",
+                      to_ms(noticed->silence));
+      raft_.resign_at_once();
+      if (presence_) presence_->ask_soon();
+    } else {
+      auto const& ended = std::get<pauses::effect::Ended>(effect);
+      env_.log().info("node", "knows again what it leads, after {} ms", to_ms(ended.doubt));
+    }
+  }
 }
 
 void ControllerDriver::set_offline_directories(std::vector<DirectoryId> directories) {

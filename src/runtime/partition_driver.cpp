@@ -140,6 +140,11 @@ size_t PartitionDriver::run_requests() {
   return count;
 }
 
+// No follower keeps the mark back that another leader has fenced off.
+bool PartitionDriver::is_unsure_alone() {
+  return machine_.replica_count() > 1 && machine_.in_sync_count() == 1 && may_be_superseded(now());
+}
+
 void PartitionDriver::refuse(AppendRequest& request, ErrorCode error) {
   AppendAnswer answer{.error = error};
   // Kafka tells the log start of a log that it got as far as asking.
@@ -182,14 +187,14 @@ void PartitionDriver::write_gathered() {
 }
 
 void PartitionDriver::accept(AppendRequest& request, LeaderEpoch epoch, Offset& next_offset) {
-  if (auto const outcome = machine_.may_append(request.wants_all_replicas); outcome != Outcome::done) {
+  auto const refuse_for_now = [&](ErrorCode error) {
     remember_refusal(next_offset);
-    return refuse(request, refusal_of(outcome));
-  }
-  if (log_->directory().is_low_on_space()) {
-    remember_refusal(next_offset);
-    return refuse(request, ErrorCode::kafka_storage_error);
-  }
+    refuse(request, error);
+  };
+  auto const outcome = machine_.may_append(request.wants_all_replicas);
+  if (outcome != Outcome::done) return refuse_for_now(refusal_of(outcome));
+  if (request.wants_all_replicas && is_unsure_alone()) return refuse_for_now(ErrorCode::not_leader_or_follower);
+  if (log_->directory().is_low_on_space()) return refuse_for_now(ErrorCode::kafka_storage_error);
 
   record::BatchView const batch{ByteView(request.batch)};
   if (static_cast<int64_t>(batch.size_bytes()) > runner_config_->log.segment_bytes) {
@@ -349,6 +354,8 @@ void PartitionDriver::apply_effects() {
     if (reply.outcome != Outcome::done) {
       pending.answer.error = refusal_of(reply.outcome);
       // Its offsets stay in the answer where the append itself succeeded, as in Kafka.
+    } else if (is_unsure_alone()) {
+      pending.answer.error = ErrorCode::not_leader_or_follower;
     }
     answered_.push_back({std::move(pending.sink), pending.index, pending.answer});
     pending.sink = nullptr;

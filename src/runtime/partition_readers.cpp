@@ -50,6 +50,13 @@ ErrorCode PartitionDriver::check_replica(LeaderEpoch request_epoch) const {
   return ErrorCode::none;
 }
 
+bool PartitionDriver::may_be_superseded(Mono now) const {
+  auto const* standing = standing_.load(std::memory_order_relaxed);
+  if (standing == nullptr || standing->is_sure(now) || MR_MUTANT(env_.hooks(), "serves_when_doubtful")) return false;
+  // Nobody else can lead what has no other replica.
+  return replica_count_.load(std::memory_order_relaxed) > 1 && status() == PartitionStatus::leader;
+}
+
 ReplicationFigures PartitionDriver::replication_figures() const {
   if (status() != PartitionStatus::leader) return {};
   return {std::max(replica_count_.load(std::memory_order_relaxed), 1), std::max(in_sync_count_.load(std::memory_order_relaxed), 1),

@@ -35,6 +35,7 @@ void PartitionReplication::lead(std::shared_ptr<PartitionDriver> const& driver, 
   auto const& id = driver->identity().id;
   leave_fetcher(id);
   driver->set_isr_changes(&isr_changes_);
+  driver->set_standing(standing_);
   replication::BecomeLeader event;
   event.epoch = partition.leader_epoch;
   event.partition_epoch = partition.partition_epoch;

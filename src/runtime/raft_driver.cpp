@@ -161,6 +161,10 @@ void RaftDriver::perform(raft::Effects const& effects) {
             step.bytes = fetched_->front();
             enqueue(std::move(step));
           } else if constexpr (std::is_same_v<E, raft::effect::Send>) {
+            if (std::holds_alternative<raft::FetchRequest>(e.request)) {
+              fetch_sent_ = e.id;
+              fetch_sent_at_ = reactor_.now();
+            }
             if (!is_closing_log_) say(e.after, [this, send = e] { peers_->send(send); });
           } else if constexpr (std::is_same_v<E, raft::effect::Reply>) {
             perform(e);
@@ -306,9 +310,21 @@ std::optional<RaftAddress> RaftDriver::address_of(BrokerId id) const {
 void RaftDriver::on_response(BrokerId from, raft::RequestId id, raft::Response response,
                              std::vector<SharedBytes> records) {
   if (has_failed_ || is_closing_log_) return;
+  // A leader tells its mark once that is of its own epoch.
+  Offset mark{-1};
+  auto const epoch = machine_->epoch();
+  auto const asked_at = fetch_sent_at_;
+  auto const* fetch = std::get_if<raft::FetchResponse>(&response);
+  if (fetch != nullptr && id == fetch_sent_ && machine_->is_waiting_for(from, id) &&
+      fetch->verdict.top == ErrorCode::none && fetch->verdict.error == ErrorCode::none) {
+    mark = fetch->high_watermark;
+  }
   fetched_ = &records;
   feed(raft::event::Answered{from, id, std::move(response)});
   fetched_ = nullptr;
+  if (mark >= Offset{0} && machine_->role() == raft::Role::follower && machine_->epoch() == epoch) {
+    callbacks_.emplace_back([this, asked_at, mark] { events_.on_leader_answered(asked_at, mark); });
+  }
   drain_callbacks();
 }
 
@@ -363,6 +379,12 @@ void RaftDriver::resign(Task done) {
     resign_timer_ = env::kNoTimer;
     finish_resign();
   });
+  feed(raft::event::ResignRequested{});
+  drain_callbacks();
+}
+
+void RaftDriver::resign_at_once() {
+  if (machine_ == nullptr || machine_->role() != raft::Role::leader || has_failed_ || is_closing_log_) return;
   feed(raft::event::ResignRequested{});
   drain_callbacks();
 }

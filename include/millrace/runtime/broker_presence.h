@@ -25,6 +25,7 @@ struct LocalBroker {
 struct BrokerPresenceEvents {
   std::function<void(int64_t epoch)> on_registered;
   std::function<void()> on_unfenced;  // once
+  std::function<void(Mono asked_at)> on_alive;  // the controller takes it for alive, by the heartbeat sent then
   std::function<void(Error const&)> on_failed;  // it never was registered
 };
 
@@ -37,6 +38,8 @@ class BrokerPresence {
   void start();
   void on_published(metadata::Image const& image);
   void set_offline_directories(std::vector<DirectoryId> directories);
+  // Asks the controller whether it is taken for alive.
+  void ask_soon() { feed(lifecycle::event::NewsToTell{}); }
   // Controlled shutdown; `done` once nothing is led here any more, or after the time that it may take.
   void shut_down(Task done);
   // Nothing more is sent.

@@ -13,6 +13,7 @@
 #include "millrace/metadata/fencing.h"
 #include "millrace/raft/messages.h"
 #include "millrace/raft/types.h"
+#include "millrace/runtime/pause_watch.h"
 
 namespace millrace::runtime {
 
@@ -94,6 +95,12 @@ class ControllerClient {
   virtual void submit_raft(raft::Request request, std::optional<RaftAddress> leader, env::Reactor& back,
                            Callback<void(RaftAnswer)> done) {
     static_cast<void>(request), static_cast<void>(leader), static_cast<void>(back), static_cast<void>(done);
+  }
+
+  // Any thread. Whether what this node leads counts as led by it; lives as long as this.
+  virtual LeaderStanding const& standing() const {
+    static LeaderStanding const kAlways{};
+    return kAlways;
   }
 
   // Any thread.

@@ -80,6 +80,7 @@ class ControllerDriver final : public ControllerClient, private RaftEvents {
   void next_producer_id(Mono deadline, env::Reactor& back, Callback<void(Result<ProducerId>)> done) override;
   void submit_raft(raft::Request request, std::optional<RaftAddress> leader, env::Reactor& back,
                    Callback<void(RaftAnswer)> done) override;
+  LeaderStanding const& standing() const override { return standing_; }
   QuorumDescription describe_quorum() const override;
   BrokerId active_controller() const override;
 
@@ -117,6 +118,7 @@ class ControllerDriver final : public ControllerClient, private RaftEvents {
   void on_truncated(Offset to) override;
   void on_snapshot(metadata::Replayer replayer) override;
   void on_committed(Offset high_watermark) override;
+  void on_leader_answered(Mono asked_at, Offset high_watermark) override;
   void on_failed(Error const& error) override;
 
   void on_loaded(Result<LoadedMetadata> loaded);
@@ -126,6 +128,9 @@ class ControllerDriver final : public ControllerClient, private RaftEvents {
   void maybe_register_controller(metadata::Image const& image);
   void start_broker();
   void start_presence();
+  void arm_pause_watch();
+  void look_for_pause();
+  void feed_pauses(pauses::Event const& event);
   bool admit(Callback<void(metadata::ControllerAnswer)>& done, metadata::ControllerRequest const& request,
              env::Reactor& back);
   void ask(metadata::ControllerRequest request, Mono deadline, env::Reactor& back,
@@ -167,11 +172,14 @@ class ControllerDriver final : public ControllerClient, private RaftEvents {
   RaftDriver raft_;
   ControllerChannel channel_;
   std::unique_ptr<BrokerPresence> presence_;  // with other voters
+  LeaderStanding standing_;
 
   // Control reactor only.
   metadata::Replayer tip_;
   metadata::RecordList formatted_;
   std::optional<LeaderEpoch> leading_;
+  Mono leading_since_{};
+  PauseWatch pauses_;
   // Everybody here must have been told what this epoch began with before a client's question is answered from an image.
   Offset active_from_{0};
   std::vector<Task> until_active_;  // their questions meanwhile; each connection has one at a time

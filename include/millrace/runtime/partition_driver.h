@@ -17,6 +17,7 @@
 #include "millrace/replication/partition.h"
 #include "millrace/runtime/driver.h"
 #include "millrace/runtime/fetch_wait.h"
+#include "millrace/runtime/pause_watch.h"
 #include "millrace/runtime/topic_config.h"
 #include "millrace/storage/compaction.h"
 #include "millrace/storage/log_directory.h"
@@ -153,6 +154,8 @@ class PartitionDriver final : public Driver {
   ErrorCode check_leader(LeaderEpoch request_epoch) const;
   // The same for a consumer that may read from a follower.
   ErrorCode check_replica(LeaderEpoch request_epoch) const;
+  // It leads, but this process did not run for a while: another replica may lead, and its marks may be old.
+  bool may_be_superseded(Mono now) const;
   ReplicationFigures replication_figures() const;
   // Who follows, and how far it is; empty unless this replica leads.
   std::vector<replication::FollowerView> followers() const;
@@ -201,6 +204,7 @@ class PartitionDriver final : public Driver {
 
   // Outlives the driver's work.
   void set_isr_changes(IsrChangeSink* sink) { isr_changes_.store(sink); }
+  void set_standing(LeaderStanding const* standing) { standing_.store(standing); }
   void check_in_sync(RunList& here);
   void brokers_changed(std::vector<replication::BrokerFact> brokers, RunList& here);
   void isr_answered(replication::IsrAnswered answer, RunList& here);
@@ -269,6 +273,7 @@ class PartitionDriver final : public Driver {
   void refuse(AppendRequest& request, ErrorCode error);
   void remember_refusal(Offset end) { refused_for_now_ = {end, now() + kGapMax}; }
   bool may_gap_close(storage::ClaimAnswer const& answer);
+  bool is_unsure_alone();
   void log_refusal(storage::ProducerClaim const& claim, storage::ClaimAnswer const& answer, ErrorCode error);
   void tell_appended();
   void await(Accepted& accepted, AppendAnswer const& answer);
@@ -372,6 +377,7 @@ class PartitionDriver final : public Driver {
   std::map<replication::Ticket, std::shared_ptr<Deletion>> deletions_;  // wait for other replicas
   replication::Ticket next_deletion_ticket_ = kFirstDeletionTicket;
   std::atomic<IsrChangeSink*> isr_changes_{nullptr};
+  std::atomic<LeaderStanding const*> standing_{nullptr};
   TopicConfigPtr runner_config_;
 };
 

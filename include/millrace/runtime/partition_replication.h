@@ -35,7 +35,10 @@ class PartitionReplication {
   ~PartitionReplication();
 
   // Whom leaders ask for other in-sync sets; without one they keep those that the image has.
-  void set_controller(ControllerClient* controller) { isr_changes_.set_controller(controller); }
+  void set_controller(ControllerClient* controller) {
+    isr_changes_.set_controller(controller);
+    standing_ = controller == nullptr ? nullptr : &controller->standing();
+  }
   IsrChanges const& isr_changes() const { return isr_changes_; }
   TakeoverTimes const& takeovers() const { return *takeovers_; }
   // This node was registered under that epoch. Nothing is fetched before.
@@ -71,6 +74,7 @@ class PartitionReplication {
   ReplicationOptions const options_;
   std::atomic<int64_t> broker_epoch_{-1};
   IsrChanges isr_changes_;
+  LeaderStanding const* standing_ = nullptr;
   std::shared_ptr<TakeoverTimes> const takeovers_ = std::make_shared<TakeoverTimes>();  // drivers add to it late
   std::map<FetcherKey, std::shared_ptr<ReplicaFetcher>> fetchers_;
   std::map<TopicIdPartition, FetcherKey> followed_;

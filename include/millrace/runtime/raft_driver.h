@@ -38,6 +38,11 @@ class RaftEvents {
   // The leader's snapshot took the place of the whole log; `replayer` has read it. on_committed() follows.
   virtual void on_snapshot(metadata::Replayer replayer) { static_cast<void>(replayer); }
   virtual void on_committed(Offset high_watermark) = 0;
+  // Another leader has answered a Fetch that was sent at `asked_at`, and knew what lies below `high_watermark` as
+  // committed: with all that was committed before it was elected.
+  virtual void on_leader_answered(Mono asked_at, Offset high_watermark) {
+    static_cast<void>(asked_at), static_cast<void>(high_watermark);
+  }
   // The metadata log cannot be written: the process must stop before it acknowledges anything more.
   virtual void on_failed(Error const& error) = 0;
 };
@@ -86,6 +91,8 @@ class RaftDriver {
 
   // Gives leadership to another voter, if this node has it: `done` once another leads, or after kResignWaitMax.
   void resign(Task done);
+  // The same, without waiting for anybody.
+  void resign_at_once();
   // Takes part in the quorum no more: for a node that nobody reaches any longer, and that must not be elected while it
   // closes what it has. close() is next.
   void leave();
@@ -153,6 +160,8 @@ class RaftDriver {
   size_t tail_bytes_ = 0;
   std::map<raft::Ticket, Callback<void(RaftAnswer)>> received_;
   raft::Ticket tickets_issued_ = 0;
+  raft::RequestId fetch_sent_ = 0;  // the last one
+  Mono fetch_sent_at_{};
   std::vector<RaftAddress> learned_;
 
   std::deque<Task> callbacks_;  // of events_, once the effects before them have been performed
