@@ -33,6 +33,8 @@ struct Part {
   std::shared_ptr<runtime::PartitionDriver> partition;  // null: `error` is the answer
   bool is_unknown = false;                              // refused before any log was asked
   ErrorCode error = ErrorCode::none;
+  LeaderEpoch known_epoch{-1};                          // of the request's image
+  bool is_leader_unsure = false;                        // we may lead no more, and cannot tell who does
   storage::Marks marks;
   storage::LogMark start;                               // where the asked offset lies, if it was looked up
   std::optional<env::Chunk> records;
@@ -44,6 +46,7 @@ struct Part {
 
   void clear_result() {
     error = ErrorCode::none;
+    is_leader_unsure = false;
     start = {};
     records.reset();
     bytes = 0;
@@ -79,6 +82,7 @@ class FetchJob : public std::enable_shared_from_this<FetchJob> {
   bool read_part(Part& part, env::Wait wait);
   bool find_divergence(Part& part);
   bool find_read_replica(Part& part);
+  bool is_superseded(Part& part);
   void on_read();
   void park();
   void reply_error(ErrorCode error);
@@ -238,11 +242,13 @@ void FetchJob::find_parts(std::vector<FetchItem> items) {
       continue;
     }
     part.topic_id = topic->id;
-    if (topic->find_partition(part.item.partition) == nullptr) {
+    auto const* known = topic->find_partition(part.item.partition);
+    if (known == nullptr) {
       part.is_unknown = true;
       part.error = ErrorCode::unknown_topic_or_partition;
       continue;
     }
+    part.known_epoch = known->leader_epoch;
     part.partition = partitions.find({topic->id, part.item.partition});
     if (part.partition == nullptr) part.error = ErrorCode::not_leader_or_follower;
   }
@@ -358,6 +364,14 @@ bool FetchJob::find_read_replica(Part& part) {
   return true;
 }
 
+// Its driver takes it for led here, but perhaps it is not any more: a consumer must not take its mark for the newest.
+// Followers are refused by their epochs.
+bool FetchJob::is_superseded(Part& part) {
+  if (part.partition->status() != runtime::PartitionStatus::leader) return false;
+  part.is_leader_unsure = part.partition->may_be_superseded(reactor().now());
+  return part.is_leader_unsure || part.known_epoch > part.marks.epoch;
+}
+
 bool FetchJob::read_part(Part& part, env::Wait wait) {
   // Whoever can be sent to a follower may read there.
   part.error = may_read_follower() ? part.partition->check_replica(part.item.current_leader_epoch)
@@ -367,6 +381,10 @@ bool FetchJob::read_part(Part& part, env::Wait wait) {
     return true;
   }
   part.marks = part.partition->marks();
+  if (!is_follower() && is_superseded(part)) {
+    part.error = ErrorCode::not_leader_or_follower;
+    return true;
+  }
   if (find_read_replica(part)) return true;
   if (find_divergence(part)) return true;
   if (part.item.offset < part.marks.log_start || part.item.offset > part.marks.end.offset) {
@@ -585,8 +603,8 @@ void FetchJob::finish() {
       auto& part = parts_[i];
       auto& out = partitions.add();
       fill(part, out);
-      bool const asked_wrong_broker =
-          part.error == ErrorCode::not_leader_or_follower || part.error == ErrorCode::fenced_leader_epoch;
+      bool const asked_wrong_broker = (part.error == ErrorCode::not_leader_or_follower && !part.is_leader_unsure) ||
+                                      part.error == ErrorCode::fenced_leader_epoch;
       if (asked_wrong_broker && context().version() >= kFirstVersionWithLeaderHint) {
         auto const hint = leader_hint(context().image(), part.topic_id, part.item.partition);
         out.current_leader = {hint.leader.value, hint.epoch.value};

@@ -47,12 +47,14 @@ class ListOffsetsJob : public std::enable_shared_from_this<ListOffsetsJob> {
     std::shared_ptr<runtime::PartitionDriver> partition;
     LeaderEpoch leader_epoch{-1};
     int64_t timestamp = 0;
+    LeaderEpoch known_epoch{-1};  // of the request's image
   };
   using Out = ListOffsetsResponse::ListOffsetsPartitionResponse;
 
   void find(metadata::TopicImage const* topic, ListOffsetsRequest::ListOffsetsPartition const& asked, Out& out);
   void look_up();
   bool is_mark_unknown(Part& part, storage::Marks const& marks) const;
+  bool is_leader_unsure(Part const& part, storage::Marks const& marks) const;
   bool answer_from_marks(Part& part);
   void answer_from_log(Part& part);
   void set(Out& out, int64_t timestamp, Offset offset, LeaderEpoch epoch) const {
@@ -110,7 +112,8 @@ void ListOffsetsJob::find(metadata::TopicImage const* topic, ListOffsetsRequest:
   } else if (topic == nullptr || topic->find_partition(asked.partition_index) == nullptr) {
     out.error_code = ErrorCode::unknown_topic_or_partition;
   } else if (auto partition = context_->services().partitions.find({topic->id, asked.partition_index})) {
-    parts_.push_back({&out, std::move(partition), LeaderEpoch(asked.current_leader_epoch), asked.timestamp});
+    parts_.push_back({&out, std::move(partition), LeaderEpoch(asked.current_leader_epoch), asked.timestamp,
+                      topic->find_partition(asked.partition_index)->leader_epoch});
   } else {
     out.error_code = ErrorCode::not_leader_or_follower;
   }
@@ -132,10 +135,17 @@ void ListOffsetsJob::look_up() {
       [self = shared_from_this()] { self->context_->reply(self->response_); });
 }
 
-// A new leader does not know yet how far the old one had committed.
+// Another leader may have committed more since.
+bool ListOffsetsJob::is_leader_unsure(Part const& part, storage::Marks const& marks) const {
+  return part.known_epoch > marks.epoch || part.partition->may_be_superseded(context_->thread().reactor.now());
+}
+
+// A new leader does not know yet how far the old one had committed, nor an old one how far a new one has.
 bool ListOffsetsJob::is_mark_unknown(Part& part, storage::Marks const& marks) const {
+  if (request_.replica_id != kConsumer) return false;
   auto const epoch_start = part.partition->epochs()->latest();
-  if (request_.replica_id != kConsumer || !epoch_start || epoch_start->start <= marks.high_watermark.offset) return false;
+  bool const is_new = epoch_start && epoch_start->start > marks.high_watermark.offset;
+  if (!is_new && !is_leader_unsure(part, marks)) return false;
   part.out->error_code = context_->version() >= kFirstVersionWithOffsetNotAvailable ? ErrorCode::offset_not_available
                                                                                     : ErrorCode::leader_not_available;
   return true;
@@ -165,6 +175,7 @@ bool ListOffsetsJob::answer_from_marks(Part& part) {
 
 void ListOffsetsJob::answer_from_log(Part& part) {
   auto const marks = part.partition->marks();
+  if (part.timestamp == kLargestTimestamp && is_leader_unsure(part, marks) && is_mark_unknown(part, marks)) return;
   auto const end = part.partition->read_limit(limit(), marks);
   auto const view = part.partition->view();
   auto const found = part.timestamp == kLargestTimestamp ? view.largest_timestamp(marks.log_start, end)

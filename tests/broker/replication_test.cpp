@@ -3,6 +3,7 @@
 #include "millrace/net/net_server.h"
 #include "millrace/protocol/api/delete_records.h"
 #include "millrace/protocol/api/fetch.h"
+#include "millrace/protocol/api/list_offsets.h"
 #include "millrace/protocol/api/produce.h"
 #include "node.h"
 #include "sim/network.h"
@@ -12,6 +13,8 @@ namespace {
 
 using protocol::FetchRequest;
 using protocol::FetchResponse;
+using protocol::ListOffsetsRequest;
+using protocol::ListOffsetsResponse;
 using protocol::ProduceRequest;
 using protocol::ProduceResponse;
 
@@ -31,6 +34,9 @@ class IsrController final : public runtime::ControllerClient {
   void next_producer_id(Mono, env::Reactor&, Callback<void(Result<ProducerId>)>) override {}
   runtime::QuorumDescription describe_quorum() const override { return {}; }
   BrokerId active_controller() const override { return BrokerId(1); }
+  runtime::LeaderStanding const& standing() const override { return own_standing; }
+
+  runtime::LeaderStanding own_standing;
 
  private:
   Decide decide_;
@@ -163,6 +169,7 @@ class Replication : public testing::Test {
     }
     world.run_for(1s);
   }
+  runtime::LeaderStanding& standing(int32_t id) { return static_cast<Served&>(*machine(id).process()).controller.own_standing; }
   void kill(int32_t id, sim::CrashKind kind) {
     machine(id).kill(kind);
     world.run_for(1ms);
@@ -661,6 +668,77 @@ TEST_F(LeaderHints, leave_out_what_is_not_known) {
   world.run_for(1s);
   EXPECT_EQ(produced(1, 10), "6 -1@5, 6 -1@5, at");
   EXPECT_EQ(fetched(3, 16, -1), "6 -1@5, 6 -1@5, at");
+}
+
+// It has not heard since whether another replica leads. What has no other replica is led here all the same.
+TEST_F(Replication, a_leader_that_did_not_run_tells_no_consumer_its_mark) {
+  auto const offset_at = [&](int64_t timestamp, int16_t version, int32_t replica = -1) {
+    ListOffsetsRequest::ListOffsetsPartition partition;
+    partition.timestamp = timestamp;
+    ListOffsetsRequest::ListOffsetsTopic topic;
+    topic.name = kTopic;
+    topic.partitions = Array(&partition, 1);
+    ListOffsetsRequest request;
+    request.replica_id = replica;
+    request.topics = Array(&topic, 1);
+    auto const sent = send(1, request, version);
+    wait_until([&] { return *sent.is_answered; });
+    auto const response = decode<ListOffsetsResponse>(sent, version);
+    auto const& one = response.topics[0].partitions[0];
+    return fmt::format("{} at {}", static_cast<int>(one.error_code), one.offset);
+  };
+  auto const fetched = [&] {
+    constexpr int16_t kVersion = 16;
+    FetchRequest::FetchPartition partition;
+    partition.partition_max_bytes = 1 << 20;
+    FetchRequest::FetchTopic topic;
+    topic.topic_id.bytes.fill(5);
+    topic.partitions = Array(&partition, 1);
+    FetchRequest request;
+    request.max_bytes = 1 << 20;
+    request.topics = Array(&topic, 1);
+    auto const sent = send(1, request, kVersion);
+    wait_until([&] { return *sent.is_answered; });
+    auto const response = decode<FetchResponse>(sent, kVersion);
+    auto const& data = response.responses[0].partitions[0];
+    return fmt::format("{} mark {} hint {}", static_cast<int>(data.error_code), data.high_watermark, data.current_leader.leader_id);
+  };
+  constexpr int64_t kLatest = -1, kEarliest = -2, kLargestTimestamp = -3;
+  constexpr Mono kDoubt{Duration::min()};
+  assign(LeaderEpoch(2), 1, {1, 2}, {1, 2});
+  start({1, 2});
+  EXPECT_EQ(produced(1, "one"), "0 at 0");
+  EXPECT_EQ(offset_at(kLatest, 7), "0 at 1");
+  EXPECT_EQ(offset_at(kLargestTimestamp, 7), "0 at 0");
+  EXPECT_EQ(fetched(), "0 mark 1 hint -1");
+
+  standing(1).set(kDoubt);
+  EXPECT_EQ(offset_at(kLatest, 7), "78 at -1");
+  EXPECT_EQ(offset_at(kLatest, 4), "5 at -1");
+  EXPECT_EQ(offset_at(kLargestTimestamp, 7), "78 at -1");
+  EXPECT_EQ(offset_at(5000, 7), "78 at -1");
+  EXPECT_EQ(offset_at(1000, 7), "0 at 0");
+  EXPECT_EQ(offset_at(kEarliest, 7), "0 at 0");
+  EXPECT_EQ(offset_at(kLatest, 7, 2), "0 at 1");
+  EXPECT_EQ(fetched(), "6 mark -1 hint -1");
+  // Followers in its epoch tell it that it leads; without any it would tell itself.
+  EXPECT_EQ(produced(1, "two"), "0 at 1");
+  EXPECT_TRUE(is_caught_up(1, 2));
+  kill(2, sim::CrashKind::process);
+  fenced = {2};
+  assign(LeaderEpoch(2), 1, {1, 2}, {1});
+  world.run_for(100ms);
+  EXPECT_EQ(produced(1, "alone"), "6 at -1");
+  EXPECT_EQ(produced(1, "alone", 1), "0 at 2");
+  standing(1).set(Mono::never());
+  EXPECT_EQ(produced(1, "alone"), "0 at 3");
+  EXPECT_EQ(offset_at(kLatest, 7), "0 at 4");
+
+  standing(1).set(kDoubt);
+  assign(LeaderEpoch(2), 1, {1}, {1});
+  world.run_for(100ms);
+  EXPECT_EQ(offset_at(kLatest, 7), "0 at 4");
+  EXPECT_EQ(fetched(), "0 mark 4 hint -1");
 }
 
 }  // namespace millrace::broker
