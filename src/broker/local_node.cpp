@@ -149,7 +149,7 @@ void LocalNode::on_opened(Opened& opened) {
   publisher.subscribe([this](metadata::Publication const& publication) { partitions_->on_publication(publication); });
   publisher.subscribe([this](metadata::Publication const& publication) { broker_->on_publication(publication); });
   publisher.subscribe([this](metadata::Publication const& publication) {
-    changes_.add(publication, options_.config.node_id);
+    for (auto const& election : changes_.add(publication, options_.config.node_id)) log_unclean(election);
   });
   publisher.set_finisher([this](metadata::ImagePtr image, Task done) {
     broker_->publish(std::move(image), env_.control_reactor(), std::move(done));
@@ -173,6 +173,17 @@ Status LocalNode::listen() {
     }
   }
   return {};
+}
+
+// Every controller says so: whoever decided it may be gone, and no operator may miss it.
+void LocalNode::log_unclean(metadata::UncleanElection const& election) {
+  if (!options_.controller.is_controller) return;
+  if (election.is_last_known) MR_PROBE(env_.hooks(), "controller.last_known_leader_elected");
+  env_.log().warn("controller", "broker {} leads {}-{} in epoch {} and may lack what was acknowledged: {}",
+                  election.leader, election.topic, election.partition, election.epoch,
+                  election.is_last_known
+                      ? "it led last, and all that were in sync have come back without what was not on their disks"
+                      : "nobody who was in sync is there, and an unclean election is allowed or was asked for");
 }
 
 void LocalNode::fill_endpoints() {

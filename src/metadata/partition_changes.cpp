@@ -9,7 +9,8 @@ bool has(std::vector<BrokerId> const& list, BrokerId id) { return std::find(list
 
 }  // namespace
 
-void PartitionChanges::add(Publication const& publication, BrokerId self) {
+std::vector<UncleanElection> PartitionChanges::add(Publication const& publication, BrokerId self) {
+  std::vector<UncleanElection> unclean;
   for (auto const& [id, topic] : publication.delta.topics) {
     if (topic.is_created || topic.is_deleted) continue;
     for (auto const index : topic.partitions) {
@@ -18,13 +19,18 @@ void PartitionChanges::add(Publication const& publication, BrokerId self) {
       if (before == nullptr || after == nullptr) continue;
       if (after->leader != before->leader && after->leader != kNoBroker) {
         ++leaders;
-        if (!has(before->isr, after->leader) && !has(before->elr, after->leader)) ++unclean_leaders;
+        if (!has(before->isr, after->leader) && !has(before->elr, after->leader)) {
+          ++unclean_leaders;
+          unclean.push_back({publication.after->find_topic(id)->name, index, after->leader, after->leader_epoch,
+                             has(before->last_known_elr, after->leader)});
+        }
       }
       if (after->leader != self) continue;
       if (after->isr.size() < before->isr.size()) ++isr_shrinks;
       if (after->isr.size() > before->isr.size()) ++isr_expands;
     }
   }
+  return unclean;
 }
 
 }  // namespace millrace::metadata

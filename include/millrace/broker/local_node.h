@@ -116,6 +116,7 @@ class LocalNode {
   Status listen();
   std::vector<DirectoryId> offline_directories() const;
   void fill_endpoints();
+  void log_unclean(metadata::UncleanElection const& election);
   void start_partitions();
   void start_controller();
   void on_reachable();
