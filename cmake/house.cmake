@@ -45,8 +45,8 @@ if(TARGET millrace)
   set(e2e_failover a_replica_whose_log_cannot_be_opened_is_not_led of_two_directories_one_fails
     an_old_copy_of_a_replica_that_was_put_back_leads_nothing
     kills_are_noticed_before_the_session_is_over who_falls_silent_loses_its_leaderships_after_its_session
-    thousands_of_partitions_change_their_leader commands_tell_who_is_missing_and_give_leaderships_back
-    who_is_unregistered_leads_nothing_until_it_registers_again)
+    who_was_stopped_tells_no_old_end thousands_of_partitions_change_their_leader
+    commands_tell_who_is_missing_and_give_leaderships_back who_is_unregistered_leads_nothing_until_it_registers_again)
   foreach(suite hostile damage compaction faulty cases administration lag quorum cluster failover)
     add_test(NAME e2e_${suite} COMMAND Python3::Interpreter ${CMAKE_SOURCE_DIR}/tests/e2e/${suite}_test.py ${e2e_${suite}})
     set_tests_properties(e2e_${suite} PROPERTIES ENVIRONMENT MILLRACE=$<TARGET_FILE:millrace> TIMEOUT 240)

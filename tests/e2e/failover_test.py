@@ -2,8 +2,8 @@
 """Proves that leaderships leave who cannot serve them, with three real processes: a replica whose log cannot be made or
 opened, a log directory that fails for good while the other goes on (DF-07), an old copy of one that was put back, a
 process that is killed, one that holds thousands of partitions, the node that is both the active controller and a leader,
-one that is stopped, and one that is unregistered. And that clients and commands are told of it. Needs Python, the binary in
-$MILLRACE, and a C compiler for what is preloaded.
+one that is stopped, one that was stopped and goes on, and one that is unregistered. And that clients and commands are told of
+it. Needs Python, the binary in $MILLRACE, and a C compiler for what is preloaded.
 
     failover_test.py [TEST...]
 """
@@ -230,6 +230,63 @@ def who_falls_silent_loses_its_leaderships_after_its_session():
         print("  sessions of 2 s, elections of the quorum not counted: " + ", ".join(f"{wait:.1f} s" for wait in waits))
 
 
+def ask_end(connection, topic):
+    """ListOffsets for the end of partition 0; version 5. The answer is for told_end()."""
+    return connection.send(wire.LIST_OFFSETS, 5, struct.pack(">ib", -1, 0) + wire.array([wire.text(topic) + wire.array(
+        [struct.pack(">iiq", 0, -1, -1)])]))
+
+
+def told_end(connection, correlation):
+    """(error, offset)"""
+    answer = connection.receive(correlation)
+    answer.take(">i")
+    rows = answer.array(lambda: (answer.text(), answer.array(lambda: answer.take(">ihqqi"))))
+    return rows[0][1][0][1], rows[0][1][0][3]
+
+
+def who_was_stopped_tells_no_old_end():
+    """Questions wait in its sockets when it goes on, with the news of who leads now behind them, and more follow at once."""
+    offset_not_available, not_leader = 78, 6
+    with Cluster(controllers=3, **FAST) as cluster:
+        counts = {0: 0, offset_not_available: 0, not_leader: 0}
+        for what in ("a leader", "both"):
+            controller = cluster.active_controller()
+            others = [node for node in cluster.nodes if node is not controller]
+            victim = others[0] if what == "a leader" else controller
+            topic = what.replace(" ", "-")
+            create_on(others[1], topic, {0: [victim.id] + [n.id for n in cluster.nodes if n is not victim]}, min_insync_replicas=2)
+            cluster.in_sync(topic, 3)
+            cluster.produce(topic, 0, b"before")
+            loyal = [victim.connect(30) for _ in range(24)]
+            for connection in loyal:
+                assert told_end(connection, ask_end(connection, topic)) == (0, 1)
+            victim.process.send_signal(signal.SIGSTOP)
+            asked = others[1]
+            leader = cluster.node(until(20, f"{what} that was stopped leads nothing", lambda: next(
+                (id for id in [asked.connect().metadata([topic])[topic][1][0][1]] if id not in (victim.id, -1)), None)))
+            until(10, "the next leader has taken up", lambda: leader.connect().produce(topic, {0: wire.batch([b"after"])})[0][0] == 0)
+            asked_of = [(connection, ask_end(connection, topic)) for connection in loyal]
+            victim.process.send_signal(signal.SIGCONT)
+            end = time.monotonic() + 3
+            while time.monotonic() < end:
+                for i, (connection, correlation) in enumerate(asked_of):
+                    error, offset = told_end(connection, correlation)
+                    assert error in counts and (error != 0 or offset >= 2), f"{what}: error {error}, end {offset}"
+                    counts[error] += 1
+                    asked_of[i] = (connection, ask_end(connection, topic))
+                    if i % 8 == 0:
+                        with victim.connect() as other:
+                            error, mark, _ = other.fetched(other.call(wire.FETCH, 4, wire.fetch_body(topic, {0: 0})))[0]
+                            assert error == not_leader or mark >= 2, f"{what}: Fetch with error {error}, mark {mark}"
+            for connection in loyal:
+                connection.close()
+            assert "did not run for" in (victim.folder / "log").read_text(), "it has not noticed"
+            cluster.settled()
+            cluster.in_sync(topic, 3)
+            cluster.holds(topic, 0, [b"before", b"after"])
+        print("  answers by error: " + ", ".join(f"{error}: {count}" for error, count in counts.items()))
+
+
 def acknowledge_each(node, topic, partitions, seconds):
     """Produces a record to each of them at that node until all that it leads have one. Others' are left out."""
     end = time.monotonic() + seconds
@@ -417,5 +474,6 @@ def who_is_unregistered_leads_nothing_until_it_registers_again():
 if __name__ == "__main__":
     wire.main(a_replica_whose_log_cannot_be_opened_is_not_led, of_two_directories_one_fails,
               an_old_copy_of_a_replica_that_was_put_back_leads_nothing, kills_are_noticed_before_the_session_is_over,
-              who_falls_silent_loses_its_leaderships_after_its_session, thousands_of_partitions_change_their_leader,
-              commands_tell_who_is_missing_and_give_leaderships_back, who_is_unregistered_leads_nothing_until_it_registers_again)
+              who_falls_silent_loses_its_leaderships_after_its_session, who_was_stopped_tells_no_old_end,
+              thousands_of_partitions_change_their_leader, commands_tell_who_is_missing_and_give_leaderships_back,
+              who_is_unregistered_leads_nothing_until_it_registers_again)
