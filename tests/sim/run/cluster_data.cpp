@@ -85,6 +85,7 @@ bool ClusterRun::start_data() {
     }
     for (uint32_t i = 0; i < plan_.committers; ++i) committers_.push_back(&add_actor<OffsetCommitter>(run_));
     add_actor<DataAsker>(run_);
+    for (uint32_t i = 0; i < plan_.loyal_askers; ++i) loyal_askers_.push_back(&add_actor<LoyalAsker>(run_));
     if (plan_.has_operator) {
       operator_ = &add_actor<ClusterOperator>(run_, plan_.min_in_sync, plan_.changes_min_in_sync() ? plan_.replication_factor : plan_.min_in_sync);
     }
@@ -236,6 +237,7 @@ void ClusterRun::check_history() {
   }
   auto const violations = checker::check(run_.history);
   if (!violations.empty()) fail(fmt::format("{}: partition {}: {}", violations[0].check, violations[0].partition, violations[0].text));
+  if (!run_.failure && !loyal_askers_.empty()) check_loyal_ends();
 }
 
 }  // namespace millrace::sim

@@ -43,9 +43,9 @@ std::string ClusterPlan::text() const {
       quorum_fetch_bytes_max, snapshot_piece_bytes_max, snapshot_interval_bytes, admin_writers);
   if (!has_brokers()) return out;
   return out + fmt::format(" partitions={} rf={} min_in_sync={} flush={} own_metadata_disk={} segment_bytes={} index_interval={} racks={} session={}ms lag_max={}ms replica_fetch_bytes={} producers={} consumers={} "
-                           "committers={} members={} operator={} loose_topic={} cycler={} late_requests={} produce_pause={}ms",
+                           "committers={} members={} operator={} loose_topic={} cycler={} late_requests={} produce_pause={}ms loyal_askers={}",
                            partitions, replication_factor, min_in_sync, is_flush, has_own_metadata_disk, segment_bytes, index_interval, has_racks, to_ms(broker_session), to_ms(replica_lag_max), replica_fetch_bytes_max, producers,
-                           consumers, committers, members, has_operator, has_loose_topic, has_cycler, has_late_requests, to_ms(produce_pause_max));
+                           consumers, committers, members, has_operator, has_loose_topic, has_cycler, has_late_requests, to_ms(produce_pause_max), loyal_askers);
 }
 
 namespace {
@@ -152,6 +152,21 @@ ClusterPlan draw_late_cut_plan(Random random) {
   plan.has_operator = true;
   plan.has_cycler = plan.has_loose_topic = false;
   plan.has_fault[static_cast<size_t>(FaultKind::late_cut)] = true;
+  return plan;
+}
+
+ClusterPlan draw_paused_leader_plan(Random random) {
+  ClusterPlan plan;
+  draw_roles(random.fork("roles"), random.chance(0.5) ? 3 : 6, plan.nodes);
+  draw_load(random.fork("load"), plan);
+  // Leaders change by pauses alone.
+  plan.has_operator = plan.has_cycler = plan.has_loose_topic = false;
+  plan.is_flush = false;
+  plan.replica_lag_max = std::chrono::seconds(30);
+  plan.replica_fetch_bytes_max = 1 << 20;
+  plan.broker_session = std::chrono::milliseconds(2000 + random.below(4000));
+  plan.has_fault[static_cast<size_t>(FaultKind::pause)] = true;
+  plan.loyal_askers = 3;
   return plan;
 }
 

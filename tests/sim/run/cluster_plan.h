@@ -86,6 +86,7 @@ struct ClusterPlan {
   bool has_loose_topic = false;  // with unclean leader election
   bool has_cycler = false;       // of a topic that is deleted and made again
   bool has_late_requests = false;  // of brokers to the controller
+  uint32_t loyal_askers = 0;       // of leaders that are paused; then there is no other trouble
   Duration produce_pause_max = std::chrono::milliseconds(150);
 
   bool has(FaultKind kind) const { return has_fault[static_cast<size_t>(kind)]; }
@@ -106,5 +107,6 @@ void draw_strikes(Random random, ClusterPlan& plan);
 ClusterPlan draw_quorum_plan(Random random, size_t node_count);   // controllers alone
 ClusterPlan draw_cluster_plan(Random random, size_t node_count);  // with brokers
 ClusterPlan draw_late_cut_plan(Random random);  // brokers apart from the controllers, and nothing but late cuts
+ClusterPlan draw_paused_leader_plan(Random random);
 
 }  // namespace millrace::sim

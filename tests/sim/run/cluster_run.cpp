@@ -251,6 +251,7 @@ bool ClusterRun::restart_quietly() {
 }
 
 bool ClusterRun::run_load() {
+  if (plan_.loyal_askers > 0) return run_pauses();
   faults_.start();
   if (plan_.has_brokers()) strikes_.start();
   bool const is_well = run_for(plan_.load_span) && wait_for("enough faults have struck", [this] { return faults_.count() >= kFaultsMin; }, kSettleLimit);

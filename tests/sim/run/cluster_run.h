@@ -14,6 +14,7 @@
 #include "sim/run/data_oracle.h"
 #include "sim/run/group_member.h"
 #include "sim/run/late_requests.h"
+#include "sim/run/loyal_asker.h"
 #include "sim/run/partition_strikes.h"
 #include "sim/run/quorum_oracle.h"
 #include "sim/run/scenario.h"
@@ -81,6 +82,11 @@ class ClusterRun {
   void on_ended(size_t index, bool has_lost);
   void forgive_lossy();
 
+  // Pauses in place of faults (cluster_pauses.cpp).
+  bool run_pauses();
+  bool is_leading(size_t node);
+  void check_loyal_ends();
+
   // Trials (cluster_trials.cpp).
   bool run_trial();
   bool wait_for_another_leader(std::string_view after_what, size_t old_leader);
@@ -110,6 +116,7 @@ class ClusterRun {
   std::vector<OffsetCommitter*> committers_;
   TopicCycler* cycler_ = nullptr;
   LateRequests* late_requests_ = nullptr;
+  std::vector<LoyalAsker*> loyal_askers_;
   ClusterOperator* operator_ = nullptr;
   Offset told_image_{-1};  // the newest that the strikes have been told
   std::unique_ptr<GroupLedger> group_;

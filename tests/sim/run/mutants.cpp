@@ -41,6 +41,7 @@ constexpr Mutant kMutants[] = {
     {"truncate_to_mark", "cluster", 1},
     {"one_step_truncation", "cluster", 23},
     {"truncation_not_fenced", "late_cut", 1},
+    {"serves_when_doubtful", "paused_leader", 2},
     {"no_epoch_fencing", "cluster", 1},
     {"diverging_fetch_counts", "cluster", 27},
     {"fetch_before_sync", "cluster", 2},

@@ -31,9 +31,9 @@ struct Scenario {
   std::string_view name;
   ScenarioResult (*run)(ScenarioInput const& input);
 };
-// The last two run when they are asked for.
+// The last three run when they are asked for.
 std::span<Scenario const> scenarios();
-inline constexpr size_t kScenariosAskedFor = 2;
+inline constexpr size_t kScenariosAskedFor = 3;
 
 ScenarioResult run_node(ScenarioInput const& input);
 ScenarioResult run_storage(ScenarioInput const& input);
@@ -43,6 +43,7 @@ ScenarioResult run_group(ScenarioInput const& input);
 ScenarioResult run_quorum(ScenarioInput const& input);
 ScenarioResult run_cluster(ScenarioInput const& input);
 ScenarioResult run_late_cut(ScenarioInput const& input);
+ScenarioResult run_paused_leader(ScenarioInput const& input);
 
 // Lets a scenario say what it was doing when an assertion of the product ends the process.
 void note_options(std::string_view options);
