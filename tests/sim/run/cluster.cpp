@@ -146,7 +146,7 @@ void Cluster::start(size_t index) {
   auto& member = members_[index];
   member.is_held_down = false;
   if (member.machine->is_running()) return;
-  bool const is_first = member.machine->lives() == 0 || !member.machine->disk().durable_content(fmt::format("{}/meta.properties", metadata_directory(plan_)));
+  bool const is_first = member.machine->lives() == 0 || !has_metadata(index);
   member.machine->start([this, index, is_first, &member](NodeEnv& env) {
     return std::make_unique<ClusterNode>(env, plan_, index, is_first, member.reason);
   });
@@ -205,6 +205,10 @@ void Cluster::heal_all() {
     disk.set_capacity(int64_t{1} << 40);
     disk.speed() = {};
   }
+}
+
+bool Cluster::has_metadata(size_t index) {
+  return machine(index).disk().durable_content(fmt::format("{}/meta.properties", metadata_directory(plan_))).has_value();
 }
 
 std::optional<raft::ElectionState> Cluster::durable_election(size_t index) {

@@ -86,6 +86,8 @@ class Cluster {
 
   // What a voter would remember of elections after a crash; none: nothing yet.
   std::optional<raft::ElectionState> durable_election(size_t index);
+  // Whether its disk is that of a node of this cluster, and not an empty one.
+  bool has_metadata(size_t index);
   // The end of the records of a partition that a broker would have after a loss of power, whatever else it had.
   Offset durable_end(size_t index, std::string_view topic, int32_t partition);
 

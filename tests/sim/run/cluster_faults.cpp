@@ -8,15 +8,18 @@ using namespace std::chrono_literals;
 
 constexpr Duration kReturnPatience = 5s;
 constexpr Duration kReturnCheck = 5ms;
+constexpr Duration kDiskLossMin = 200ms, kDiskLossMax = 2s;
 
 ClusterFaults::ClusterFaults(World& world, Cluster& cluster, std::function<std::optional<size_t>()> leader, std::function<bool(size_t)> may_lose_power,
-                             std::function<bool(size_t)> may_lose_disk)
+                             std::function<bool(size_t)> may_lose_disk, std::function<bool(size_t)> may_lose_votes)
     : world_(world),
       cluster_(cluster),
       leader_(std::move(leader)),
       may_lose_power_(std::move(may_lose_power)),
       may_lose_disk_(std::move(may_lose_disk)),
-      random_(world.random("cluster faults")) {}
+      may_lose_votes_(std::move(may_lose_votes)),
+      random_(world.random("cluster faults")),
+      disk_losses_(random_.fork("voter disks")) {}
 
 void ClusterFaults::after(Duration wait, Task task) {
   world_.schedule(world_.now() + wait, kWorldLife, "fault", [this, task = std::move(task)]() mutable {
@@ -42,6 +45,18 @@ void ClusterFaults::start() {
     if (random.chance(0.2)) disk.speed().sync = 20ms;
   }
   next();
+  if (cluster_.plan().has(FaultKind::lose_voter_disk)) next_lost_disk();
+}
+
+void ClusterFaults::next_lost_disk() {
+  after(Duration(disk_losses_.between(kDiskLossMin.count(), kDiskLossMax.count())), [this] {
+    auto const victim = disk_losses_.below(cluster_.size());
+    if (may_lose_votes_(victim)) {
+      note(FaultKind::lose_voter_disk);
+      cluster_.wipe(victim);
+    }
+    next_lost_disk();
+  });
 }
 
 void ClusterFaults::stop() {
@@ -146,7 +161,8 @@ void ClusterFaults::strike(FaultKind kind) {
     case FaultKind::strike_joining:
     case FaultKind::late_segments:
     case FaultKind::late_fetch:
-    case FaultKind::late_cut: return;
+    case FaultKind::late_cut:
+    case FaultKind::lose_voter_disk: return;
     case FaultKind::strike_after_return:
       machine.kill(CrashKind::process);
       return strike_when_back(victim, other, kReturnPatience);

@@ -11,9 +11,9 @@ class ClusterFaults {
  public:
   // `leader` tells which node leads the metadata quorum, where faults strike more often than elsewhere;
   // `may_lose_power` whether that node may lose now what is not on its disk, `may_lose_disk` whether all of it. Who is told
-  // that it may counts as lost.
+  // that it may counts as lost. `may_lose_votes`: whether a voter may forget all that it has.
   ClusterFaults(World& world, Cluster& cluster, std::function<std::optional<size_t>()> leader, std::function<bool(size_t)> may_lose_power,
-                std::function<bool(size_t)> may_lose_disk);
+                std::function<bool(size_t)> may_lose_disk, std::function<bool(size_t)> may_lose_votes);
 
   void start();
   // `node` has begun to lead the quorum or a partition.
@@ -28,6 +28,7 @@ class ClusterFaults {
 
  private:
   void next();
+  void next_lost_disk();
   void strike(FaultKind kind);
   size_t draw_victim();
   // Something sudden: it dies, loses power, is cut off or hangs.
@@ -46,7 +47,9 @@ class ClusterFaults {
   std::function<std::optional<size_t>()> leader_;
   std::function<bool(size_t)> may_lose_power_;
   std::function<bool(size_t)> may_lose_disk_;
+  std::function<bool(size_t)> may_lose_votes_;
   Random random_;
+  Random disk_losses_;
   bool is_on_ = false;
   std::array<uint64_t, kFaultKinds> counts_{};
 };

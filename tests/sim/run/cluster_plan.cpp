@@ -13,7 +13,7 @@ std::string_view name_of(FaultKind kind) {
       "pause",          "clock_jump",        "slow_disk",           "stalled_sync",  "failing_disk",
       "full_disk",      "strike_new_leader", "strike_after_return", "wipe",          "lagging_successor",
       "strike_usurper", "strike_thin_set",   "strike_joining",      "late_segments", "late_fetch",
-      "late_cut"};
+      "late_cut",       "lose_voter_disk"};
   return kNames[static_cast<size_t>(kind)];
 }
 
@@ -129,6 +129,10 @@ ClusterPlan draw_quorum_plan(Random random, size_t node_count) {
   if (random.chance(0.5)) plan.snapshot_piece_bytes_max = static_cast<int32_t>(500 + random.below(2000));
   plan.admin_writers = static_cast<uint32_t>(1 + random.below(3));
   return plan;
+}
+
+void draw_disk_losses(Random random, ClusterPlan& plan) {
+  plan.has_fault[static_cast<size_t>(FaultKind::lose_voter_disk)] = random.chance(0.4);
 }
 
 ClusterPlan draw_cluster_plan(Random random, size_t node_count) {

@@ -43,11 +43,13 @@ enum class FaultKind : uint8_t {
   late_segments,      // now and then a connection is held up for long, and others go on
   late_fetch,         // a follower's last Fetch is heard when it has come back without what it told
   late_cut,           // who is told to cut its log hears it when it follows the next leader, who has what was to be cut
+  // Of controllers alone.
+  lose_voter_disk,  // everything that a voter has is gone, its votes as well, and the others can do without it
 };
-inline constexpr size_t kFaultKinds = 26;
+inline constexpr size_t kFaultKinds = 27;
 // Drawn one after the other; the rest comes by itself.
 inline constexpr size_t kDrawnFaultKinds = 19;
-// What comes at its moment in any cluster with brokers; the last one has a scenario of its own.
+// What comes at its moment in any cluster with brokers; what follows has a scenario of its own.
 inline constexpr size_t kStrikesEnd = 25;
 std::string_view name_of(FaultKind kind);
 
@@ -105,6 +107,7 @@ struct ClusterPlan {
 void draw_strikes(Random random, ClusterPlan& plan);
 // `node_count` 0: drawn.
 ClusterPlan draw_quorum_plan(Random random, size_t node_count);   // controllers alone
+void draw_disk_losses(Random random, ClusterPlan& plan);          // of controllers alone
 ClusterPlan draw_cluster_plan(Random random, size_t node_count);  // with brokers
 ClusterPlan draw_late_cut_plan(Random random);  // brokers apart from the controllers, and nothing but late cuts
 ClusterPlan draw_paused_leader_plan(Random random);

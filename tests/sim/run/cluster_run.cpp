@@ -34,7 +34,7 @@ ClusterRun::ClusterRun(ScenarioInput const& input, std::string name, ClusterPlan
       cluster_(world_, plan_),
       oracle_(cluster_, [this](std::string text) { fail(std::move(text)); }),
       faults_(world_, cluster_, [this] { return oracle_.leader(); }, [this](size_t i) { return may_lose_power(i); },
-              [this](size_t i) { return may_lose_disk(i); }),
+              [this](size_t i) { return may_lose_disk(i); }, [this](size_t i) { return oracle_.can_do_without(i); }),
       strikes_(world_, cluster_, {.may_lose_power = [this](size_t i) { return may_lose_power(i); },
                                   .controller = [this] { return oracle_.leader(); },
                                   .elect_preferred = [this] { if (operator_ != nullptr) operator_->elect_now(); },
@@ -67,6 +67,7 @@ bool ClusterRun::may_lose_disk(size_t index) {
 
 void ClusterRun::on_ended(size_t index, bool has_lost) {
   if (has_lost && data_oracle_ != nullptr) data_oracle_->on_power_loss(index);
+  if (has_lost && !cluster_.has_metadata(index)) oracle_.on_lost_disk(index);
 }
 
 // The newest that any node has published.
@@ -368,7 +369,9 @@ void ClusterRun::compare_logs(std::string_view directory, Offset end) {
 
 // Controllers alone.
 ScenarioResult run_quorum(ScenarioInput const& input) {
-  return ClusterRun(input, "quorum", draw_quorum_plan(Random(input.seed).fork("quorum plan"), input.node_count)).go();
+  auto plan = draw_quorum_plan(Random(input.seed).fork("quorum plan"), input.node_count);
+  draw_disk_losses(Random(input.seed).fork("disk losses"), plan);
+  return ClusterRun(input, "quorum", std::move(plan)).go();
 }
 
 ScenarioResult run_cluster(ScenarioInput const& input) {

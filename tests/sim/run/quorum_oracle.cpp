@@ -31,7 +31,9 @@ void QuorumOracle::observe(size_t index, ClusterNode& node) {
     seen.life = life;
     seen.durable = before.durable;
     seen.lacks_committed = before.lacks_committed;
+    seen.is_blank = before.is_blank;
   }
+  seen.is_blank = machine->is_blank() || (seen.is_blank && !machine->is_election_durable());
   // First, so that who commits in this very event finds it.
   seen.durable_end = machine->durable_end();
   if (seen.epoch != machine->epoch() || seen.role != machine->role()) {
@@ -75,6 +77,40 @@ void QuorumOracle::observe(size_t index, ClusterNode& node) {
   }
 }
 
+void QuorumOracle::on_lost_disk(size_t index) {
+  auto& seen = seen_[index];
+  seen.durable = {};
+  seen.durable_end = Offset{0};
+  seen.lacks_committed = committed_end_ > Offset{0};
+  seen.is_blank = true;
+}
+
+bool QuorumOracle::can_do_without(size_t index) {
+  auto const& nodes = cluster_.plan().nodes;
+  auto const machine_of = [&](size_t i) {
+    auto* node = cluster_.node(i);
+    return node == nullptr ? nullptr : node->quorum();
+  };
+  auto const* own = machine_of(index);
+  auto const led_by = leader();
+  if (!nodes[index].is_controller || own == nullptr || !led_by || committed_end_ == Offset{0}) return false;
+  auto const* leading = machine_of(*led_by);
+  if (!leading->has_committed_epoch() || leading->epoch() != newest_epoch() || own->epoch() > leading->epoch()) return false;
+  size_t knowing = 0;
+  for (size_t i = 0; i < nodes.size(); ++i) {
+    if (!nodes[i].is_controller || i == index) continue;
+    auto const* other = machine_of(i);
+    if (other != nullptr && other->role() == raft::Role::leader && other->epoch() < own->epoch()) return false;
+    auto const& seen = seen_[i];
+    auto const remembered = cluster_.durable_election(i);
+    if (!remembered || seen.is_blank || seen.durable.offset == Offset{0}) return false;
+    auto const end = own->log_end();
+    bool const has_own = seen.durable.epoch != end.epoch ? seen.durable.epoch > end.epoch : seen.durable.offset >= end.offset;
+    if (remembered->epoch >= own->epoch() && has_own && !seen.lacks_committed && seen.durable.offset >= committed_end_) ++knowing;
+  }
+  return knowing >= (cluster_.plan().controller_count() - 1) / 2 + 1;
+}
+
 void QuorumOracle::on_log(size_t index, raft::Machine const& machine) {
   auto& seen = seen_[index];
   auto const end = machine.log_end();
@@ -110,9 +146,11 @@ void QuorumOracle::check_candidates() {
   for (size_t candidate = 0; candidate < nodes.size(); ++candidate) {
     if (!nodes[candidate].is_controller || !seen_[candidate].lacks_committed) continue;
     auto const own = log_of(candidate);
+    auto const is_withheld = [&](size_t voter) { return seen_[voter].is_blank && own.offset > Offset{0}; };
+    if (is_withheld(candidate)) continue;
     size_t votes = 0;
     for (size_t voter = 0; voter < nodes.size(); ++voter) {
-      if (!nodes[voter].is_controller) continue;
+      if (!nodes[voter].is_controller || is_withheld(voter)) continue;
       auto const other = log_of(voter);
       if (own.epoch > other.epoch || (own.epoch == other.epoch && own.offset >= other.offset)) ++votes;
     }

@@ -25,6 +25,12 @@ class QuorumOracle {
 
   // After each event of a node.
   void observe(size_t index, ClusterNode& node);
+  // That node is down, and its disk has been replaced by an empty one.
+  void on_lost_disk(size_t index);
+  // Whether the quorum keeps its promises if that voter forgets everything now, provided that it knows that it has: a
+  // majority of the others has all that is committed and all that it has, in a memory of its epoch or a later one;
+  // somebody leads; nobody leads an earlier epoch than it knows; and no other voter has yet to catch up after such a loss.
+  bool can_do_without(size_t index);
   // The end of what any node ever called committed.
   Offset committed_end() const { return committed_end_; }
   // Who leads the newest epoch that has a living leader.
@@ -44,6 +50,7 @@ class QuorumOracle {
     raft::LogEnd log_end;
     raft::LogEnd durable;   // as a voter would have it after a crash
     bool lacks_committed = false;
+    bool is_blank = false;  // it gives its vote to nobody who has records
     metadata::Image const* image = nullptr;
     Offset image_offset{-1};
     ImagePrints prints;
