@@ -3,7 +3,9 @@
 // next action, at random or all of them in turn. After every action the promises of Raft are checked against what is
 // on the disks and what was ever promised; the first broken one is kept as text.
 #pragma once
+#include <algorithm>
 #include <array>
+#include <cctype>
 #include <map>
 #include <memory>
 #include <string>
@@ -66,6 +68,13 @@ struct Job {
   SnapshotId id;
 };
 
+// What each node is called, by its id: a state with its nodes renamed can be followed by the same, renamed.
+struct Names {
+  std::vector<int32_t> by_id;  // from 1 on; none: as they are
+  int32_t of(int32_t id) const { return id < 1 || by_id.empty() ? id : by_id[static_cast<size_t>(id - 1)]; }
+  friend auto operator<=>(Names const&, Names const&) = default;
+};
+
 struct Node {
   std::shared_ptr<Machine> machine;
   int incarnation = 0;
@@ -77,13 +86,13 @@ struct Node {
   ElectionWrite written = 0;
   std::array<bool, kTimerKinds> timers{};
   LeaderEpoch led{-1};         // the last epoch that it led, in this life
-  mutable std::string digest;  // empty: not made since the last change
+  mutable std::map<Names, std::string> digests;  // made since the last change
 };
 
 struct Action {
   enum class Kind { disk, deliver, deliver_lose_reply, lose, timer, crash, wipe, append, snapshot, resign } kind{};
   size_t node = 0;
-  size_t index = 0;  // of a message, or a TimerKind
+  size_t index = 0;  // of a message, or a TimerKind; of what a crash interrupts, how many records are on the disk
 };
 
 struct WorldOptions {
@@ -95,9 +104,12 @@ struct WorldOptions {
   int stale_messages_max = 8;  // the oldest are lost; more of them say nothing new
   bool parks_fetches = true;
   // False: of timers only those that begin elections fire, nobody looks for a leader with a Fetch (the leader makes
-  // itself known, whose confirmations are never late), only the first node crashes and its disk alone is slow, until it
-  // has crashed for the last time.
+  // itself known, whose confirmations are never late), only the first `crashing` nodes crash and their disks alone are
+  // slow, until the last crash.
   bool has_everything = true;
+  int crashing = 1;
+  int lost_message_max = 0;  // where there is not everything
+  bool has_pre_votes = true;  // false: voters do not know of them, and elections begin with the next epoch
   bool takes_snapshots = false;
   bool loses_disks = false;
   int lost_reply_max = 1 << 20;
@@ -133,7 +145,12 @@ class World {
         if (node.timers[kind] && may_fire(node, static_cast<TimerKind>(kind)))
           out.push_back({Action::Kind::timer, n, kind});
       }
-      if (crashes_ < options_.crash_max && (options_.has_everything || n == 0)) out.push_back({Action::Kind::crash, n});
+      if (crashes_ < options_.crash_max && (options_.has_everything || is_crashing(n))) {
+        // The records of a write reach the disk one after the other.
+        bool const is_writing = !node.jobs.empty() && node.jobs.front().kind == Job::Kind::append;
+        auto const count = is_writing ? node.jobs.front().entries.size() : 1;
+        for (size_t written = 0; written < count; ++written) out.push_back({Action::Kind::crash, n, written});
+      }
       if (options_.loses_disks && may_lose_disk(n)) out.push_back({Action::Kind::wipe, n});
       auto const& machine = *node.machine;
       // Who has led may not have noticed that it leads no more.
@@ -147,7 +164,8 @@ class World {
       out.push_back({Action::Kind::deliver, 0, i});
       if (!network_[i].is_response && lost_replies_ < options_.lost_reply_max)
         out.push_back({Action::Kind::deliver_lose_reply, 0, i});
-      if (options_.has_everything) out.push_back({Action::Kind::lose, 0, i});
+      if (options_.has_everything || lost_messages_ < options_.lost_message_max)
+        out.push_back({Action::Kind::lose, 0, i});
     }
   }
 
@@ -161,7 +179,7 @@ class World {
         break;
       case Action::Kind::crash:
         ++crashes_;
-        crash(action.node);
+        crash(action.node, action.index);
         break;
       case Action::Kind::wipe: wipe(action.node); break;
       case Action::Kind::append:
@@ -181,46 +199,61 @@ class World {
           ++lost_replies_;
           losing_ = message;
         }
+        if (is_lost) ++lost_messages_;
         if (!is_lost) deliver(message);
         losing_.reset();
         if (is_lost || loses_reply) tell_lost(message);
         break;
       }
     }
-    for (auto const& m : std::exchange(at_once_, {})) deliver(m);
+    deliver_at_once();
     drop_stale();
     if (!options_.has_everything) {
-      for (size_t n = crashes_ < options_.crash_max ? 1 : 0; n < nodes_.size(); ++n) {
+      for (size_t n = 0; n < nodes_.size(); ++n) {
+        if (is_crashing(n)) continue;
         while (fault_.empty() && !nodes_[n]->jobs.empty()) do_job(n);
-        for (auto const& m : std::exchange(at_once_, {})) deliver(m);
+        deliver_at_once();
       }
       drop_stale();
     }
     check();
   }
 
-  // What is the same for everything that can follow.
+  // Equal where what can follow is the same but for the names of nodes that are alike. Not quite: whom a follower asks
+  // that has lost its leader goes by names, and of two ways that differ in this alone one is followed.
   std::string digest() const {
-    std::string out;
-    for (auto const& node : nodes_) {
-      if (node->digest.empty()) node->digest = digest_of(*node);
-      out += node->digest;
-      out += '\n';
+    // Nodes get their names by what can be seen of them without names; where that is the same, by what makes the least.
+    std::vector<size_t> order(nodes_.size());
+    std::vector<std::string const*> looks;
+    for (size_t n = 0; n < nodes_.size(); ++n) {
+      order[n] = n;
+      Names names;
+      for (size_t other = 0; other < nodes_.size(); ++other) names.by_id.push_back(other == n ? 1 : 2);
+      looks.push_back(&digest_of(*nodes_[n], names));
     }
-    std::vector<std::string> messages;
-    for (auto const& m : network_) messages.push_back(digest_of(m));
-    std::sort(messages.begin(), messages.end());
-    for (auto const& m : messages) out += m + "\n";
-    for (auto const& [epoch, leader] : leader_of_) out += fmt::format("L{}:{} ", epoch, leader);
-    for (auto const& e : committed_) out += fmt::format("C{}.{} ", e.epoch, e.value);
-    for (auto const& [key, candidate] : votes_) out += fmt::format("V{}.{}:{} ", key.first, key.second, candidate);
-    return out + fmt::format("{} {} {} {}", appends_, crashes_, timeouts_, lost_replies_);
+    auto const rank = [&](size_t n) { return std::tuple<bool, std::string const&>(!is_crashing(n), *looks[n]); };
+    auto const is_less = [&](size_t a, size_t b) { return rank(a) < rank(b); };
+    std::sort(order.begin(), order.end(), [&](size_t a, size_t b) { return std::pair(rank(a), a) < std::pair(rank(b), b); });
+    std::string best;
+    do {
+      if (!std::is_sorted(order.begin(), order.end(), is_less)) continue;
+      auto text = digest_by(order);
+      if (best.empty() || text < best) best = std::move(text);
+    } while (std::next_permutation(order.begin(), order.end(), [&](size_t a, size_t b) {
+      return std::pair(rank(a), a) < std::pair(rank(b), b);
+    }));
+    return best;
   }
 
  private:
   bool may_fire(Node const& node, TimerKind kind) const {
     static_cast<void>(node);
     return kind == TimerKind::election ? timeouts_ < options_.timeout_max : options_.has_everything;
+  }
+
+  // Which nodes crash, and so have disks whose slowness counts.
+  bool is_crashing(size_t n) const {
+    return options_.has_everything || (crashes_ < options_.crash_max && n < static_cast<size_t>(options_.crashing));
   }
 
   // Nodes are shared between worlds until one of them changes.
@@ -230,7 +263,7 @@ class World {
       copy->machine = std::make_shared<Machine>(*copy->machine);
       nodes_[n] = std::move(copy);
     }
-    nodes_[n]->digest.clear();
+    nodes_[n]->digests.clear();
     return *nodes_[n];
   }
 
@@ -267,8 +300,12 @@ class World {
     feed(n, event::Started{});
   }
 
-  void crash(size_t n) {
+  void crash(size_t n, size_t written) {
     auto& node = own(n);
+    if (written > 0) {
+      auto const& entries = node.jobs.front().entries;
+      node.disk.entries.insert(node.disk.entries.end(), entries.begin(), entries.begin() + static_cast<ptrdiff_t>(written));
+    }
     ++node.incarnation;
     // Its connections end: nobody will read what is on the way to it.
     std::vector<Message> broken;
@@ -472,6 +509,11 @@ class World {
     if (auto const* begin = std::get_if<BeginEpochRequest>(&m.request); !m.is_response && begin != nullptr) {
       heard_of_.insert(begin->epoch.value);
     }
+    auto const* vote = std::get_if<VoteRequest>(&m.request);
+    if (!m.is_response && vote != nullptr && vote->is_pre_vote && !options_.has_pre_votes) {
+      at_once_.push_back(std::move(m));
+      return;
+    }
     if (!options_.has_everything) {
       if (!m.is_response && std::holds_alternative<FetchRequest>(m.request) && node.machine->role() == Role::unattached)
         return;
@@ -482,6 +524,18 @@ class World {
       }
     }
     network_.push_back(std::move(m));
+  }
+
+  void deliver_at_once() {
+    while (!at_once_.empty()) {
+      for (auto const& m : std::exchange(at_once_, {})) {
+        if (m.is_response) {
+          deliver(m);
+        } else if (is_current(m)) {
+          feed(index_of(m.from), event::RequestFailed{m.to, m.id, event::Failure::unsupported_version});
+        }
+      }
+    }
   }
 
   void note_vote(Node const& node, Message const& m, VoteResponse const& vote) {
@@ -644,72 +698,145 @@ class World {
     for (auto const& e : log.entries) out += fmt::format(" {}.{}", e.epoch, e.value);
     return out;
   }
-  static std::string text_of(Verdict const& v) {
-    return fmt::format("{}/{}/{}@{}", static_cast<int>(v.top), static_cast<int>(v.error), v.leader, v.epoch);
+  static std::string text_of(Verdict const& v, Names const& names) {
+    return fmt::format("{}/{}/{}@{}", static_cast<int>(v.top), static_cast<int>(v.error), names.of(v.leader.value), v.epoch);
   }
-  static std::string text_of(Request const& any) {
+  static std::string text_of(Request const& any, Names const& names) {
     struct {
+      Names const& names;
       std::string operator()(VoteRequest const& r) {
-        return fmt::format("vote {} {} {} {}@{}", r.is_pre_vote, r.candidate.id, r.epoch, r.last.offset, r.last.epoch);
+        return fmt::format("vote {} {} {} {}@{}", r.is_pre_vote, names.of(r.candidate.id.value), r.epoch, r.last.offset,
+                           r.last.epoch);
       }
-      std::string operator()(BeginEpochRequest const& r) { return fmt::format("begin {} {}", r.leader, r.epoch); }
-      std::string operator()(EndEpochRequest const& r) {
-        auto out = fmt::format("end {} {}", r.leader, r.epoch);
-        for (auto const& s : r.preferred_successors) out += fmt::format(" {}", s.id);
-        return out;
+      std::string operator()(BeginEpochRequest const& r) {
+        return fmt::format("begin {} {}", names.of(r.leader.value), r.epoch);
       }
+      // The successors only say who waits how long.
+      std::string operator()(EndEpochRequest const& r) { return fmt::format("end {} {}", names.of(r.leader.value), r.epoch); }
       std::string operator()(FetchRequest const& r) {
-        return fmt::format("fetch {} {} {}@{} {}", r.replica.id, r.current_epoch, r.offset, r.last_epoch,
+        return fmt::format("fetch {} {} {}@{} {}", names.of(r.replica.id.value), r.current_epoch, r.offset, r.last_epoch,
                            r.high_watermark);
       }
       std::string operator()(FetchSnapshotRequest const& r) {
-        return fmt::format("piece {} {} {}-{} {}", r.replica.id, r.current_epoch, r.id.end_offset, r.id.epoch,
-                           r.position);
+        return fmt::format("piece {} {} {}-{} {}", names.of(r.replica.id.value), r.current_epoch, r.id.end_offset,
+                           r.id.epoch, r.position);
       }
-    } visitor;
+    } visitor{names};
     return std::visit(visitor, any);
   }
-  static std::string text_of(Response const& any) {
+  static std::string text_of(Response const& any, Names const& names) {
     struct {
+      Names const& names;
       std::string operator()(VoteResponse const& r) {
-        return fmt::format("voted {} {}", text_of(r.verdict), r.is_granted);
+        return fmt::format("voted {} {}", text_of(r.verdict, names), r.is_granted);
       }
-      std::string operator()(BeginEpochResponse const& r) { return "begun " + text_of(r.verdict); }
-      std::string operator()(EndEpochResponse const& r) { return "ended " + text_of(r.verdict); }
+      std::string operator()(BeginEpochResponse const& r) { return "begun " + text_of(r.verdict, names); }
+      std::string operator()(EndEpochResponse const& r) { return "ended " + text_of(r.verdict, names); }
       std::string operator()(FetchResponse const& r) {
-        auto out = fmt::format("fetched {} {} {}", text_of(r.verdict), r.high_watermark, r.log_start);
+        auto out = fmt::format("fetched {} {} {}", text_of(r.verdict, names), r.high_watermark, r.log_start);
         if (r.diverging) out += fmt::format(" div {}@{}", r.diverging->offset, r.diverging->epoch);
         if (r.snapshot) out += fmt::format(" snap {}@{}", r.snapshot->end_offset, r.snapshot->epoch);
         return out;
       }
       std::string operator()(FetchSnapshotResponse const& r) {
-        return fmt::format("piece {} {}@{} {}", text_of(r.verdict), r.id.end_offset, r.id.epoch, r.position);
+        return fmt::format("piece {} {}@{} {}", text_of(r.verdict, names), r.id.end_offset, r.id.epoch, r.position);
       }
-    } visitor;
+    } visitor{names};
     return std::visit(visitor, any);
   }
-  std::string digest_of(Message const& m) const {
-    auto out = fmt::format("{}>{} {}", m.from, m.to, is_current(m) ? "" : "old ");
-    out += m.is_response ? text_of(m.response) : text_of(m.request);
+
+  // Machine::text() with its nodes renamed, and lists of nodes in order.
+  static std::string renamed(std::string const& text, Names const& names) {
+    std::string out;
+    std::vector<std::string> list;
+    std::string_view before;
+    auto const finish_list = [&] {
+      std::sort(list.begin(), list.end());
+      for (auto const& item : list) out += item + ' ';
+      list.clear();
+    };
+    auto const is_digit = [](char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; };
+    for (size_t at = 0; at < text.size();) {
+      auto const end = std::min(text.find(' ', at), text.size());
+      std::string_view const word(text.data() + at, end - at);
+      at = end + 1;
+      // The id in the word begins here; of whom there is none, "-1".
+      size_t first = std::string_view::npos;
+      bool is_listed = true;
+      if (before == "leader" || before == "voted") {
+        first = 0;
+        is_listed = false;
+      } else if (before == "parked" || (is_digit(word.front()) && word.find('=') != std::string_view::npos)) {
+        first = 0;
+      } else if (word.starts_with("peer")) {
+        first = 4;
+      } else if (word.size() > 1 && (word.front() == '+' || word.front() == '-' || word.front() == '?') && before != "leader-mark") {
+        first = 1;
+      }
+      before = word;
+      if (word == "parked") continue;
+      if (first == std::string_view::npos || !is_digit(word[first])) {
+        finish_list();
+        out += std::string(word) + ' ';
+        continue;
+      }
+      auto last = first;
+      while (last < word.size() && is_digit(word[last])) ++last;
+      auto const id = std::atoi(std::string(word.substr(first, last - first)).c_str());
+      auto item = fmt::format("{}{}{}", word.substr(0, first), names.of(id), word.substr(last));
+      if (is_listed) {
+        list.push_back(std::move(item));
+      } else {
+        finish_list();
+        out += item + ' ';
+      }
+    }
+    finish_list();
+    return out;
+  }
+
+  std::string digest_of(Message const& m, Names const& names) const {
+    auto out = fmt::format("{}>{} {}", names.of(m.from.value), names.of(m.to.value), is_current(m) ? "" : "old ");
+    out += m.is_response ? text_of(m.response, names) : text_of(m.request, names);
     if (m.answers_pre_vote) out += " pre";
     for (auto const& e : m.records) out += fmt::format(" {}.{}", e.epoch, e.value);
     return out;
   }
-  std::string digest_of(Node const& node) const {
-    auto out = node.machine->text() + " | " + text_of(node.memory) + " | " + text_of(node.disk);
-    if (node.election)
-      out += fmt::format(" q {} {} {}", node.election->epoch, node.election->leader,
-                         node.election->voted ? node.election->voted->id : kNoBroker);
+  static std::string text_of(ElectionState const& e, Names const& names) {
+    return fmt::format(" {} {} {}", e.epoch, names.of(e.leader.value), e.voted ? names.of(e.voted->id.value) : -1);
+  }
+  static std::string const& digest_of(Node const& node, Names const& names) {
+    auto& out = node.digests[names];
+    if (!out.empty()) return out;
+    out = renamed(node.machine->text(), names) + "| " + text_of(node.memory) + " | " + text_of(node.disk);
+    if (node.election) out += " q" + text_of(*node.election, names);
     for (auto const& job : node.jobs) {
       out += fmt::format(" j{}", static_cast<int>(job.kind));
-      if (job.kind == Job::Kind::election)
-        out += fmt::format(" {} {} {}", job.election.epoch, job.election.leader,
-                           job.election.voted ? job.election.voted->id : kNoBroker);
+      if (job.kind == Job::Kind::election) out += text_of(job.election, names);
       if (job.kind == Job::Kind::truncate) out += fmt::format(" {}", job.to);
       for (auto const& e : job.entries) out += fmt::format(" {}.{}", e.epoch, e.value);
     }
-    for (auto const& [after, m] : node.held) out += fmt::format(" h{} {}", after - node.written, digest_of(m));
     return out;
+  }
+  std::string digest_by(std::vector<size_t> const& order) const {
+    Names names{std::vector<int32_t>(order.size())};
+    for (size_t i = 0; i < order.size(); ++i) names.by_id[order[i]] = static_cast<int32_t>(i) + 1;
+    std::string out;
+    for (auto const n : order) {
+      auto const& node = *nodes_[n];
+      out += digest_of(node, names);
+      for (auto const& [after, m] : node.held) out += fmt::format(" h{} {}", after - node.written, digest_of(m, names));
+      out += '\n';
+    }
+    std::vector<std::string> lines;
+    for (auto const& m : network_) lines.push_back(digest_of(m, names));
+    for (auto const& [key, candidate] : votes_)
+      lines.push_back(fmt::format("V{}.{}:{}", names.of(key.first), key.second, names.of(candidate)));
+    std::sort(lines.begin(), lines.end());
+    for (auto const& line : lines) out += line + '\n';
+    for (auto const& [epoch, leader] : leader_of_) out += fmt::format("L{}:{} ", epoch, names.of(leader));
+    for (auto const& e : committed_) out += fmt::format("C{}.{} ", e.epoch, e.value);
+    return out + fmt::format("{} {} {} {} {}", appends_, crashes_, timeouts_, lost_replies_, lost_messages_);
   }
 
   WorldOptions options_;
@@ -730,6 +857,7 @@ class World {
   int lost_replies_ = 0;
   int wipes_ = 0;
   std::optional<size_t> wiped_;    // the last one
+  int lost_messages_ = 0;
   std::optional<Message> losing_;  // the request whose answer does not arrive
   std::set<int32_t> heard_of_;     // epochs whose leader has made itself known
   std::string fault_;
