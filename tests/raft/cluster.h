@@ -363,7 +363,7 @@ class World {
     auto& node = own(n);
     node.election.reset();
     node.disk = {};
-    crash(n);
+    crash(n, 0);
   }
 
   static size_t index_of(BrokerId id) { return static_cast<size_t>(id.value - 1); }

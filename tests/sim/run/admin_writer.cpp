@@ -86,8 +86,11 @@ void TopicCreator::attempt() {
     for (auto const& [key, value] : topic_.configs) configs.push_back({Str(key), Str(value)});
     protocol::CreateTopicsRequest::CreatableTopic topic;
     topic.name = topic_.name;
-    topic.num_partitions = topic_.partitions;
-    topic.replication_factor = topic_.replication_factor;
+    std::vector<protocol::CreateTopicsRequest::CreatableReplicaAssignment> assignments;
+    for (auto& replicas : topic_.replicas) assignments.push_back({static_cast<int32_t>(assignments.size()), replicas});
+    topic.num_partitions = assignments.empty() ? topic_.partitions : -1;
+    topic.replication_factor = assignments.empty() ? topic_.replication_factor : int16_t{-1};
+    topic.assignments = assignments;
     topic.configs = configs;
     protocol::CreateTopicsRequest request;
     request.topics = {&topic, 1};

@@ -45,6 +45,7 @@ class TopicCreator {
     int32_t partitions = 1;
     int16_t replication_factor = 1;
     std::vector<std::pair<std::string, std::string>> configs;
+    std::vector<std::vector<int32_t>> replicas = {};  // of each partition; empty: the controller chooses
   };
   TopicCreator(NodeEnv& env, size_t reactor, std::vector<ClusterClient::Address> controllers, Topic topic);
   void start();

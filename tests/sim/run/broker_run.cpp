@@ -516,7 +516,7 @@ std::span<Scenario const> scenarios() {
   static constexpr Scenario kAll[] = {{"node", run_node},       {"follower", run_follower}, {"crash", run_crash},
                                       {"storage", run_storage}, {"group", run_group},       {"quorum", run_quorum},
                                       {"cluster", run_cluster}, {"late_cut", run_late_cut},
-                                      {"paused_leader", run_paused_leader}};
+                                      {"paused_leader", run_paused_leader}, {"demands", run_demands}};
   return kAll;
 }
 

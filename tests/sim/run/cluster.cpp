@@ -3,6 +3,7 @@
 #include "millrace/base/assert.h"
 #include "millrace/raft/quorum_state.h"
 #include "millrace/record/batch.h"
+#include "sim/trace.h"
 
 namespace millrace::sim {
 
@@ -231,6 +232,29 @@ Offset Cluster::durable_end(size_t index, std::string_view topic, int32_t partit
     while (reader.next(batch)) out = std::max(out, batch.next_offset());
   }
   return out;
+}
+
+std::string Cluster::first_difference(std::string_view directory, Offset end) {
+  std::map<std::pair<std::string, int64_t>, std::pair<uint64_t, size_t>> batches;
+  for (size_t i = 0; i < size(); ++i) {
+    auto const& disk = machine(i).disk();
+    for (auto const& path : disk.files()) {
+      if (path.find(directory) == std::string::npos || !path.ends_with(".log")) continue;
+      auto const log = path.substr(0, path.rfind('/'));
+      auto const content = disk.content(path).value_or("");
+      record::BatchReader reader(as_bytes(content));
+      record::BatchView batch;
+      while (reader.next(batch)) {
+        if (batch.next_offset() > end) break;
+        auto const print = Trace::hash_of(batch.bytes());
+        auto const [at, is_first] = batches.try_emplace({log, batch.base_offset().value}, print, i);
+        if (!is_first && at->second.first != print) {
+          return fmt::format("{} of nodes {} and {} differs in the batch at offset {}", log, at->second.second + 1, i + 1, batch.base_offset());
+        }
+      }
+    }
+  }
+  return {};
 }
 
 Duration Cluster::busy_until() {

@@ -91,6 +91,10 @@ class Cluster {
   // The end of the records of a partition that a broker would have after a loss of power, whatever else it had.
   Offset durable_end(size_t index, std::string_view topic, int32_t partition);
 
+  // Byte for byte, batch for batch, where two nodes have the same offsets below `end` of the same log: empty, or where
+  // they differ. `directory` is a part of the log's path.
+  std::string first_difference(std::string_view directory, Offset end);
+
   std::string describe();
 
  private:

@@ -54,6 +54,17 @@ class ClusterClient {
         draw_version(*connection, Request::kKey, lowest, highest));
   }
 
+  // Over an open connection, what is not answered (Produce with acks=0). False: there is no connection.
+  template <class Request>
+  bool tell(size_t node, Request const& request, int16_t version) {
+    if (!is_open(node)) return false;
+    auto& connection = *peers_[node].connection;
+    auto frame = protocol::encode_request(connection.next_correlation_id(), Str(name_), version, request);
+    MR_ASSERT(frame.ok());
+    connection.send_frame_without_answer(*std::move(frame));
+    return true;
+  }
+
  private:
   struct Peer {
     Address address;

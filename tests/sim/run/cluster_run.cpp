@@ -1,8 +1,5 @@
 #include "sim/run/cluster_run.h"
 
-#include "millrace/record/batch.h"
-#include "sim/trace.h"
-
 namespace millrace::sim {
 namespace {
 
@@ -344,27 +341,8 @@ void ClusterRun::check_at_rest() {
   }
 }
 
-// Byte for byte, batch for batch, where two nodes have the same offsets of the same log.
 void ClusterRun::compare_logs(std::string_view directory, Offset end) {
-  std::map<std::pair<std::string, int64_t>, std::pair<uint64_t, size_t>> batches;
-  for (size_t i = 0; i < cluster_.size(); ++i) {
-    auto const& disk = cluster_.machine(i).disk();
-    for (auto const& path : disk.files()) {
-      if (path.find(directory) == std::string::npos || !path.ends_with(".log")) continue;
-      auto const log = path.substr(0, path.rfind('/'));
-      auto const content = disk.content(path).value_or("");
-      record::BatchReader reader(as_bytes(content));
-      record::BatchView batch;
-      while (reader.next(batch)) {
-        if (batch.next_offset() > end) break;
-        auto const print = Trace::hash_of(batch.bytes());
-        auto const [at, is_first] = batches.try_emplace({log, batch.base_offset().value}, print, i);
-        if (!is_first && at->second.first != print) {
-          return fail(fmt::format("C14: {} of nodes {} and {} differs in the batch at offset {}", log, at->second.second + 1, i + 1, batch.base_offset()));
-        }
-      }
-    }
-  }
+  if (auto const difference = cluster_.first_difference(directory, end); !difference.empty()) fail("C14: " + difference);
 }
 
 // Controllers alone.

@@ -44,6 +44,7 @@ ScenarioResult run_quorum(ScenarioInput const& input);
 ScenarioResult run_cluster(ScenarioInput const& input);
 ScenarioResult run_late_cut(ScenarioInput const& input);
 ScenarioResult run_paused_leader(ScenarioInput const& input);
+ScenarioResult run_demands(ScenarioInput const& input);
 
 // Lets a scenario say what it was doing when an assertion of the product ends the process.
 void note_options(std::string_view options);
