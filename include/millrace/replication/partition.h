@@ -253,6 +253,7 @@ class PartitionMachine {
   Offset end_offset() const { return end_offset_; }
   Offset synced_offset() const { return synced_offset_; }
   Offset high_watermark() const { return high_watermark_; }
+  Offset epoch_start() const { return epoch_start_; }  // of a leader: where its epoch begins
   int32_t partition_epoch() const { return partition_epoch_; }
   bool is_under_min_in_sync() const;
   bool is_isr_change_under_way() const { return change_under_way_ != 0; }
