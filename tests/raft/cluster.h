@@ -233,7 +233,8 @@ class World {
     }
     auto const rank = [&](size_t n) { return std::tuple<bool, std::string const&>(!is_crashing(n), *looks[n]); };
     auto const is_less = [&](size_t a, size_t b) { return rank(a) < rank(b); };
-    std::sort(order.begin(), order.end(), [&](size_t a, size_t b) { return std::pair(rank(a), a) < std::pair(rank(b), b); });
+    std::sort(order.begin(), order.end(),
+              [&](size_t a, size_t b) { return std::pair(rank(a), a) < std::pair(rank(b), b); });
     std::string best;
     do {
       if (!std::is_sorted(order.begin(), order.end(), is_less)) continue;
@@ -304,7 +305,8 @@ class World {
     auto& node = own(n);
     if (written > 0) {
       auto const& entries = node.jobs.front().entries;
-      node.disk.entries.insert(node.disk.entries.end(), entries.begin(), entries.begin() + static_cast<ptrdiff_t>(written));
+      node.disk.entries.insert(node.disk.entries.end(), entries.begin(),
+                               entries.begin() + static_cast<ptrdiff_t>(written));
     }
     ++node.incarnation;
     // Its connections end: nobody will read what is on the way to it.
@@ -699,7 +701,8 @@ class World {
     return out;
   }
   static std::string text_of(Verdict const& v, Names const& names) {
-    return fmt::format("{}/{}/{}@{}", static_cast<int>(v.top), static_cast<int>(v.error), names.of(v.leader.value), v.epoch);
+    return fmt::format("{}/{}/{}@{}", static_cast<int>(v.top), static_cast<int>(v.error), names.of(v.leader.value),
+                       v.epoch);
   }
   static std::string text_of(Request const& any, Names const& names) {
     struct {
@@ -712,10 +715,12 @@ class World {
         return fmt::format("begin {} {}", names.of(r.leader.value), r.epoch);
       }
       // The successors only say who waits how long.
-      std::string operator()(EndEpochRequest const& r) { return fmt::format("end {} {}", names.of(r.leader.value), r.epoch); }
+      std::string operator()(EndEpochRequest const& r) {
+        return fmt::format("end {} {}", names.of(r.leader.value), r.epoch);
+      }
       std::string operator()(FetchRequest const& r) {
-        return fmt::format("fetch {} {} {}@{} {}", names.of(r.replica.id.value), r.current_epoch, r.offset, r.last_epoch,
-                           r.high_watermark);
+        return fmt::format("fetch {} {} {}@{} {}", names.of(r.replica.id.value), r.current_epoch, r.offset,
+                           r.last_epoch, r.high_watermark);
       }
       std::string operator()(FetchSnapshotRequest const& r) {
         return fmt::format("piece {} {} {}-{} {}", names.of(r.replica.id.value), r.current_epoch, r.id.end_offset,
@@ -770,7 +775,8 @@ class World {
         first = 0;
       } else if (word.starts_with("peer")) {
         first = 4;
-      } else if (word.size() > 1 && (word.front() == '+' || word.front() == '-' || word.front() == '?') && before != "leader-mark") {
+      } else if (word.size() > 1 && (word.front() == '+' || word.front() == '-' || word.front() == '?') &&
+                 before != "leader-mark") {
         first = 1;
       }
       before = word;

@@ -6,12 +6,12 @@
 // agree below their marks (R2, D2); an epoch has one leader (R3); who may have lost records is in no set before it has
 // caught up (R4); a leader waits for all whom the controller takes to be in sync or eligible (R5).
 //
-// Not here: more than two records; what one test's bounds hold together with what another's do (two records and a restart of
-// each kind, a lag and a fencing, an unclean election and a restart, ...); more than one late message; a broker told of half
-// a decision; deletion of records, reassignment, a change of the controller. The first are for
-// tests/replication/random_test.cpp, all of them for the simulator. MR_MODEL="writes=1 fencings=2 ..." explores other bounds,
-// MR_MUTANT="name" with that rule switched off. Not noticed in these bounds: no_broker_epoch_check, no_epoch_fencing,
-// one_step_truncation, truncation_not_fenced; the random test notices them.
+// Not here: more than two records; what one test's bounds hold together with what another's do (two records and a
+// restart of each kind, a lag and a fencing, an unclean election and a restart, ...); more than one late message; a
+// broker told of half a decision; deletion of records, reassignment, a change of the controller. The first are for
+// tests/replication/random_test.cpp, all of them for the simulator. MR_MODEL="writes=1 fencings=2 ..." explores other
+// bounds, MR_MUTANT="name" with that rule switched off. Not noticed in these bounds: no_broker_epoch_check,
+// no_epoch_fencing, one_step_truncation, truncation_not_fenced; the random test notices them.
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -95,7 +95,9 @@ TEST(PartitionModel, CleanAndUncleanRestart) {
   expect_clean({.writes = 1, .clean_restarts = 1, .unclean_restarts = 1}, 100'000);
 }
 TEST(PartitionModel, OtherMinInSync) { expect_clean({.writes = 1, .fencings = 1, .min_isr_changes = 1}, 5'000); }
-TEST(PartitionModel, OtherMinInSyncAndFollowersLag) { expect_clean({.writes = 1, .lags = 1, .min_isr_changes = 1}, 10'000); }
+TEST(PartitionModel, OtherMinInSyncAndFollowersLag) {
+  expect_clean({.writes = 1, .lags = 1, .min_isr_changes = 1}, 10'000);
+}
 TEST(PartitionModel, UncleanElections) { expect_clean({.writes = 1, .fencings = 2, .allows_unclean = true}, 100'000); }
 TEST(PartitionModel, AcknowledgedOnceSynced) {
   expect_clean({.writes = 1, .clean_restarts = 1, .unclean_restarts = 1, .is_flush = true}, 100'000);
@@ -137,11 +139,19 @@ TEST(PartitionModel, Explore) {
   Bounds bounds;
   int late = 1, unclean = 0, flush = 0, keep = 0;
   size_t states = 3'000'000;
-  std::pair<char const*, int*> const names[] = {
-      {"writes", &bounds.writes}, {"fencings", &bounds.fencings}, {"cleans", &bounds.clean_restarts},
-      {"uncleans", &bounds.unclean_restarts}, {"lags", &bounds.lags}, {"moves", &bounds.moves},
-      {"mins", &bounds.min_isr_changes}, {"repeats", &bounds.repeats}, {"losses", &bounds.losses},
-      {"late", &late}, {"election", &unclean}, {"flush", &flush}, {"void", &keep}};
+  std::pair<char const*, int*> const names[] = {{"writes", &bounds.writes},
+                                                {"fencings", &bounds.fencings},
+                                                {"cleans", &bounds.clean_restarts},
+                                                {"uncleans", &bounds.unclean_restarts},
+                                                {"lags", &bounds.lags},
+                                                {"moves", &bounds.moves},
+                                                {"mins", &bounds.min_isr_changes},
+                                                {"repeats", &bounds.repeats},
+                                                {"losses", &bounds.losses},
+                                                {"late", &late},
+                                                {"election", &unclean},
+                                                {"flush", &flush},
+                                                {"void", &keep}};
   auto const text = fmt::format(" {}", wanted);
   for (auto const& [name, number] : names) {
     auto const at = text.find(fmt::format(" {}=", name));
@@ -155,9 +165,10 @@ TEST(PartitionModel, Explore) {
   OneMutant hooks(mutant == nullptr ? "" : mutant);
   auto const begin = std::chrono::steady_clock::now();
   auto const explored = explore(bounds, states, hooks);
-  auto const ms = std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now() - begin).count();
-  fmt::print("{} states, {} steps, {} acknowledged, {} ms {}\n{}", explored.states, explored.steps, explored.acknowledged, ms,
-             explored.fault, explored.way);
+  auto const ms =
+      std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now() - begin).count();
+  fmt::print("{} states, {} steps, {} acknowledged, {} ms {}\n{}", explored.states, explored.steps,
+             explored.acknowledged, ms, explored.fault, explored.way);
 }
 
 }  // namespace

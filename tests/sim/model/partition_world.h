@@ -1,10 +1,10 @@
 // One partition of three replicas, two of which must be in sync: the controller's decisions and the replicas' machines
 // as they are shipped, and what the drivers do between them. Who runs it picks the next step from list_steps(). After
-// every step the invariants of the design are checked (R1 to R5, D1, D2); the first broken one is kept as text, with the
-// way that led there.
+// every step the invariants of the design are checked (R1 to R5, D1, D2); the first broken one is kept as text, with
+// the way that led there.
 //
-// A follower has one Fetch under way, as its fetcher does: of what it asked before under the same epoch no answer comes any
-// more. Only an answer that it had already when its role changed comes late.
+// A follower has one Fetch under way, as its fetcher does: of what it asked before under the same epoch no answer comes
+// any more. Only an answer that it had already when its role changed comes late.
 //
 // Without time: the lag of a follower is a step that makes every last Fetch too long ago, and what waits half a second
 // does not wait. A follower that may fetch has a Fetch under way, which says the same however late it is sent; answers
@@ -37,27 +37,40 @@ inline constexpr Duration kRefusedWait = 1s;
 
 // How often each may happen.
 struct Bounds {
-  int writes = 0;  // that wait for all replicas
+  int writes = 0;    // that wait for all replicas
   int fencings = 0;  // of brokers that live
   int clean_restarts = 0;
   int unclean_restarts = 0;  // that lose any number of the newest records, or none
   int lags = 0;
-  int moves = 0;  // of the leadership, back to the first replica
+  int moves = 0;            // of the leadership, back to the first replica
   int min_isr_changes = 0;  // from two to one and back
-  int repeats = 0;  // of a request to the controller
-  int losses = 0;  // of connections to a leader: no answer comes, but what was asked may still be heard; followers ask again
-  size_t late_max = 1;  // messages of a follower's earlier role or life that are under way at once
-  bool keeps_void = false;  // messages that say nothing any more; a broken rule may listen to them
+  int repeats = 0;          // of a request to the controller
+  int losses =
+      0;  // of connections to a leader: no answer comes, but what was asked may still be heard; followers ask again
+  size_t late_max = 1;          // messages of a follower's earlier role or life that are under way at once
+  bool keeps_void = false;      // messages that say nothing any more; a broken rule may listen to them
   bool allows_unclean = false;  // unclean.leader.election.enable
-  bool is_flush = false;  // what is acknowledged is on the disk, and no restart loses it
+  bool is_flush = false;        // what is acknowledged is on the disk, and no restart loses it
 };
 
 struct Step {
   enum class Kind : uint8_t {
-    beat, fence, restart_clean, restart_unclean, learn, write, sync, lag, check, move, change_min_isr, deliver,
-    deliver_and_repeat, lose
+    beat,
+    fence,
+    restart_clean,
+    restart_unclean,
+    learn,
+    write,
+    sync,
+    lag,
+    check,
+    move,
+    change_min_isr,
+    deliver,
+    deliver_and_repeat,
+    lose
   } kind{};
-  int broker = 0;  // or the message
+  int broker = 0;      // or the message
   int64_t number = 0;  // what a restart keeps; up to which decision is learned
 };
 
@@ -76,10 +89,10 @@ struct Replica {
   size_t told = 0;  // number of the decision; before the first of this life: the one that must be known at least
   bool is_told = false;
   int64_t broker_epoch = -1;
-  uint64_t fetch = 0;  // under way; 0: none
-  int32_t min_isr = 0;    // as its machine was told
-  bool has_lost = false;  // may have lost records, and did not catch up since
-  int32_t lineage = 0;  // the last unclean election that its log agrees with
+  uint64_t fetch = 0;                                            // under way; 0: none
+  int32_t min_isr = 0;                                           // as its machine was told
+  bool has_lost = false;                                         // may have lost records, and did not catch up since
+  int32_t lineage = 0;                                           // the last unclean election that its log agrees with
   std::vector<std::pair<replication::Ticket, int64_t>> waiting;  // writers and their offsets
   // Of a leader, what its machine does not show.
   struct Fetched {
@@ -133,9 +146,12 @@ class World {
     }
     metadata::CreateTopics request;
     std::vector<BrokerId> const all{BrokerId{1}, BrokerId{2}, BrokerId{3}};
-    request.topics.push_back({"t", -1, -1, {{0, all}},
-                              {{"min.insync.replicas", "2"},
-                               {"unclean.leader.election.enable", bounds.allows_unclean ? "true" : "false"}}});
+    request.topics.push_back(
+        {"t",
+         -1,
+         -1,
+         {{0, all}},
+         {{"min.insync.replicas", "2"}, {"unclean.leader.election.enable", bounds.allows_unclean ? "true" : "false"}}});
     decide(request);
     for (int id = 1; id <= kBrokers; ++id) learn(id, 0);
     settle();
@@ -173,7 +189,8 @@ class World {
     for (size_t i = 0; i < messages_.size(); ++i) {
       auto const& m = messages_[i];
       out.push_back({K::deliver, static_cast<int>(i)});
-      if (m.kind == Message::Kind::ask && left_.repeats > 0) out.push_back({K::deliver_and_repeat, static_cast<int>(i)});
+      if (m.kind == Message::Kind::ask && left_.repeats > 0)
+        out.push_back({K::deliver_and_repeat, static_cast<int>(i)});
       bool const is_of_fetch = m.kind == Message::Kind::fetch || m.kind == Message::Kind::fetched;
       if (is_of_fetch && !is_late(m) && left_.losses > 0) out.push_back({K::lose, static_cast<int>(i)});
     }
@@ -184,22 +201,47 @@ class World {
     auto const id = step.broker;
     switch (step.kind) {
       case Step::Kind::beat: beat(id, history_[at(id).told - first_]->offset); break;
-      case Step::Kind::fence: --left_.fencings; fence(id); break;
-      case Step::Kind::restart_clean: --left_.clean_restarts; restart(id, {}); break;
-      case Step::Kind::restart_unclean: --left_.unclean_restarts; restart(id, step.number); break;
+      case Step::Kind::fence:
+        --left_.fencings;
+        fence(id);
+        break;
+      case Step::Kind::restart_clean:
+        --left_.clean_restarts;
+        restart(id, {});
+        break;
+      case Step::Kind::restart_unclean:
+        --left_.unclean_restarts;
+        restart(id, step.number);
+        break;
       case Step::Kind::learn: learn(id, static_cast<size_t>(step.number)); break;
-      case Step::Kind::write: --left_.writes; write(id); break;
+      case Step::Kind::write:
+        --left_.writes;
+        write(id);
+        break;
       case Step::Kind::sync: sync(id); break;
-      case Step::Kind::lag: --left_.lags; has_lagged_ = true; now_ = now_ + 2 * kLagMax; break;
+      case Step::Kind::lag:
+        --left_.lags;
+        has_lagged_ = true;
+        now_ = now_ + 2 * kLagMax;
+        break;
       case Step::Kind::check: feed(id, replication::CheckInSync{}); break;
-      case Step::Kind::move: --left_.moves; move_leader(); break;
-      case Step::Kind::change_min_isr: --left_.min_isr_changes; change_min_isr(); break;
+      case Step::Kind::move:
+        --left_.moves;
+        move_leader();
+        break;
+      case Step::Kind::change_min_isr:
+        --left_.min_isr_changes;
+        change_min_isr();
+        break;
       case Step::Kind::deliver: deliver(take(static_cast<size_t>(id))); break;
       case Step::Kind::deliver_and_repeat:
         --left_.repeats;
         deliver(Message(messages_[static_cast<size_t>(id)]));
         break;
-      case Step::Kind::lose: --left_.losses; lose(static_cast<size_t>(id)); break;
+      case Step::Kind::lose:
+        --left_.losses;
+        lose(static_cast<size_t>(id));
+        break;
     }
     settle();
   }
@@ -214,9 +256,20 @@ class World {
     return out;
   }
   std::string text_of(Step const& step) const {
-    static constexpr char const* kNames[] = {"heartbeat of", "fence", "clean restart of", "unclean restart of", "told", "write to",
-                                             "sync of", "lag", "check by", "move", "change of min.insync.replicas", "deliver",
-                                             "deliver and repeat", "lose"};
+    static constexpr char const* kNames[] = {"heartbeat of",
+                                             "fence",
+                                             "clean restart of",
+                                             "unclean restart of",
+                                             "told",
+                                             "write to",
+                                             "sync of",
+                                             "lag",
+                                             "check by",
+                                             "move",
+                                             "change of min.insync.replicas",
+                                             "deliver",
+                                             "deliver and repeat",
+                                             "lose"};
     auto const* name = kNames[static_cast<size_t>(step.kind)];
     bool const is_message = step.kind >= Step::Kind::deliver;
     if (is_message) return fmt::format("{} {}", name, text_of(messages_[static_cast<size_t>(step.broker)]));
@@ -225,7 +278,8 @@ class World {
   std::string text() const {
     auto const& p = partition();
     auto const list = [](std::vector<BrokerId> const& ids) { return fmt::format("[{}]", fmt::join(ids, ",")); };
-    auto out = fmt::format("  leader {} epoch {}/{} isr {} elr {}", p.leader, p.leader_epoch, p.partition_epoch, list(p.isr), list(p.elr));
+    auto out = fmt::format("  leader {} epoch {}/{} isr {} elr {}", p.leader, p.leader_epoch, p.partition_epoch,
+                           list(p.isr), list(p.elr));
     for (int id = 1; id <= kBrokers; ++id) {
       out += fmt::format("; {}: {}{}", id, at(id).machine.text(), at(id).has_lost ? " lost" : "");
       for (auto const& e : at(id).log.entries) out += fmt::format(" {}.{}", e.epoch, e.value);
@@ -268,7 +322,8 @@ class World {
     if (after == nullptr) return;
     tell();
     auto const* was = before->find_partition("t", 0);
-    bool const is_elected = was != nullptr && (was->leader_epoch != after->leader_epoch || was->leader != after->leader);
+    bool const is_elected =
+        was != nullptr && (was->leader_epoch != after->leader_epoch || was->leader != after->leader);
     if (is_elected && after->leader != kNoBroker) on_elected(*was, *after);
   }
   void tell() {
@@ -322,8 +377,8 @@ class World {
   void change_min_isr() {
     auto const value = history_.back()->min_isr == 2 ? "1" : "2";
     metadata::AlterConfigs request;
-    request.resources.push_back({{metadata::ConfigResourceType::topic, "t"},
-                                 {{"min.insync.replicas", metadata::ConfigOperation::set, value}}});
+    request.resources.push_back(
+        {{metadata::ConfigResourceType::topic, "t"}, {{"min.insync.replicas", metadata::ConfigOperation::set, value}}});
     decide(request);
   }
 
@@ -339,8 +394,9 @@ class World {
     bool const is_clean = !keep || left_.is_flush;
     fresh->has_lost = old.has_lost || !is_clean;
     // A clean stop writes the mark, others lose what was written of it.
-    fresh->log.saved_mark = keep ? 0 : old.machine.role() == replication::Role::none ? old.log.saved_mark
-                                                                                   : old.machine.high_watermark().value;
+    fresh->log.saved_mark = keep                                            ? 0
+                            : old.machine.role() == replication::Role::none ? old.log.saved_mark
+                                                                            : old.machine.high_watermark().value;
     if (keep && *keep < fresh->log.end()) fresh->log.cut(*keep);
     if (!keep) fresh->log.synced = fresh->log.end();
     auto const previous = is_clean ? old.broker_epoch : -1;
@@ -441,7 +497,8 @@ class World {
       return;
     }
     auto& r = own(id);
-    auto const found = std::find_if(r.waiting.begin(), r.waiting.end(), [&](auto const& w) { return w.first == reply.ticket; });
+    auto const found =
+        std::find_if(r.waiting.begin(), r.waiting.end(), [&](auto const& w) { return w.first == reply.ticket; });
     if (found == r.waiting.end()) return;
     auto const offset = found->second;
     r.waiting.erase(found);
@@ -451,7 +508,8 @@ class World {
     if (count < r.min_isr) fail(fmt::format("{} acknowledges offset {} with {} in sync", id, offset, count));
     bool const is_committed = offset < static_cast<int64_t>(committed_.size()) &&
                               committed_[static_cast<size_t>(offset)] == r.log.entries[static_cast<size_t>(offset)];
-    if (!is_committed && r.lineage == lineage_) fail(fmt::format("{} acknowledges offset {} before it is committed", id, offset));
+    if (!is_committed && r.lineage == lineage_)
+      fail(fmt::format("{} acknowledges offset {} before it is committed", id, offset));
   }
   void write(int id) {
     auto& r = own(id);
@@ -486,9 +544,14 @@ class World {
       if (at(id).fetch != 0 || !at(id).machine.may_fetch()) continue;
       auto& r = own(id);
       r.fetch = ++fetches_;
-      messages_.push_back({.kind = Message::Kind::fetch, .from = id, .to = r.machine.leader().value,
-                           .broker_epoch = r.broker_epoch, .number = r.fetch, .epoch = r.machine.epoch().value,
-                           .offset = r.log.end(), .last_epoch = r.log.last_epoch()});
+      messages_.push_back({.kind = Message::Kind::fetch,
+                           .from = id,
+                           .to = r.machine.leader().value,
+                           .broker_epoch = r.broker_epoch,
+                           .number = r.fetch,
+                           .epoch = r.machine.epoch().value,
+                           .offset = r.log.end(),
+                           .last_epoch = r.log.last_epoch()});
     }
     if (!left_.keeps_void) std::erase_if(messages_, [&](Message const& m) { return is_void(m); });
     drop_late();
@@ -513,7 +576,8 @@ class World {
       }
       case Message::Kind::fetch: {
         auto const& leader = at(m.to);
-        bool const is_of_earlier_life = leader.is_told && history_[leader.told - first_]->brokers[index(m.from)].epoch > m.broker_epoch;
+        bool const is_of_earlier_life =
+            leader.is_told && history_[leader.told - first_]->brokers[index(m.from)].epoch > m.broker_epoch;
         return is_late(m) && (leader.machine.epoch().value > m.epoch || is_of_earlier_life);
       }
       case Message::Kind::fetched: return is_late(m) && at(m.to).machine.epoch().value > m.epoch;
@@ -526,11 +590,13 @@ class World {
       while (at(id).told + 1 < first_ + history_.size()) {
         auto const& now = *history_[at(id).told - first_];
         auto const& next = *history_[at(id).told + 1 - first_];
-        bool const is_same_leader = now.partition.leader == next.partition.leader && now.partition.leader_epoch == next.partition.leader_epoch;
+        bool const is_same_leader =
+            now.partition.leader == next.partition.leader && now.partition.leader_epoch == next.partition.leader_epoch;
         bool const leads = now.partition.leader == BrokerId{id};
         bool is_same = is_same_leader;
         if (leads) {
-          is_same = is_same && now.partition.partition_epoch == next.partition.partition_epoch && now.min_isr == next.min_isr;
+          is_same =
+              is_same && now.partition.partition_epoch == next.partition.partition_epoch && now.min_isr == next.min_isr;
           for (int other = 1; other <= kBrokers; ++other) {
             auto const& a = now.brokers[index(other)];
             auto const& b = next.brokers[index(other)];
@@ -576,7 +642,8 @@ class World {
   void on_fetch(Message const& m) {
     auto& leader = own(m.to);
     bool const is_current = !is_late(m);
-    replication::FollowerFetched event{kFetchTicket, BrokerId{m.from}, LeaderEpoch{m.epoch}, Offset(m.offset), m.broker_epoch};
+    replication::FollowerFetched event{kFetchTicket, BrokerId{m.from}, LeaderEpoch{m.epoch}, Offset(m.offset),
+                                       m.broker_epoch};
     auto const end = leader.log.end_of(m.last_epoch);
     event.is_diverging = m.last_epoch >= 0 && (end.epoch.value < m.last_epoch || end.end.value < m.offset);
     auto const leader_end = leader.log.end();
@@ -591,8 +658,13 @@ class World {
     }
     // Nobody listens on the connection any more.
     if (!is_current) return;
-    Message answer{.kind = Message::Kind::fetched, .from = m.to, .to = m.from, .broker_epoch = m.broker_epoch,
-                   .number = m.number, .epoch = m.epoch, .offset = m.offset};
+    Message answer{.kind = Message::Kind::fetched,
+                   .from = m.to,
+                   .to = m.from,
+                   .broker_epoch = m.broker_epoch,
+                   .number = m.number,
+                   .epoch = m.epoch,
+                   .offset = m.offset};
     if (is_done && event.is_diverging) answer.diverging = end;
     if (is_done && !event.is_diverging && m.offset < leader_end) {
       answer.entries.assign(leader.log.entries.begin() + m.offset, leader.log.entries.end());
@@ -600,8 +672,10 @@ class World {
     answer.mark = leader.machine.high_watermark().value;
     bool const has_news = is_done && (answer.diverging || !answer.entries.empty() ||
                                       answer.mark > at(m.from).machine.high_watermark().value);
-    if (has_news) messages_.push_back(std::move(answer));
-    else own(m.from).fetch = 0;
+    if (has_news)
+      messages_.push_back(std::move(answer));
+    else
+      own(m.from).fetch = 0;
   }
   void on_fetched(Message const& m) {
     auto& follower = own(m.to);
@@ -679,11 +753,14 @@ class World {
   // Whatever a leader's mark has passed is committed.
   void commit(int id) {
     auto const& r = at(id);
-    if (r.machine.role() != replication::Role::leader || r.lineage != lineage_ || r.machine.epoch().value < lineage_) return;
+    if (r.machine.role() != replication::Role::leader || r.lineage != lineage_ || r.machine.epoch().value < lineage_)
+      return;
     auto const mark = static_cast<size_t>(r.machine.high_watermark().value);
     for (size_t i = 0; i < mark; ++i) {
-      if (i == committed_.size()) committed_.push_back(r.log.entries[i]);
-      else if (committed_[i] != r.log.entries[i]) fail(fmt::format("two records are committed at offset {}", i));
+      if (i == committed_.size())
+        committed_.push_back(r.log.entries[i]);
+      else if (committed_[i] != r.log.entries[i])
+        fail(fmt::format("two records are committed at offset {}", i));
     }
   }
   // Whom a leader's mark waits for.
@@ -706,13 +783,17 @@ class World {
       auto const& r = at(id);
       bool const is_eligible = has(p.isr, id) || has(p.elr, id);
       if (is_eligible && r.has_lost) fail(fmt::format("R4: {} may have lost records and is taken to have them", id));
-      if (is_eligible && !holds(r.log, committed_)) fail(fmt::format("R1: {} may be elected and lacks what is committed", id));
+      if (is_eligible && !holds(r.log, committed_))
+        fail(fmt::format("R1: {} may be elected and lacks what is committed", id));
       for (int other = id + 1; other <= kBrokers; ++other) {
         auto const& o = at(other);
-        bool const both_lead = r.machine.role() == replication::Role::leader && o.machine.role() == replication::Role::leader;
-        if (both_lead && r.machine.epoch() == o.machine.epoch()) fail(fmt::format("R3: {} and {} lead one epoch", id, other));
+        bool const both_lead =
+            r.machine.role() == replication::Role::leader && o.machine.role() == replication::Role::leader;
+        if (both_lead && r.machine.epoch() == o.machine.epoch())
+          fail(fmt::format("R3: {} and {} lead one epoch", id, other));
         if (r.lineage != o.lineage) continue;
-        auto const mark = std::min({r.machine.high_watermark().value, o.machine.high_watermark().value, r.log.end(), o.log.end()});
+        auto const mark =
+            std::min({r.machine.high_watermark().value, o.machine.high_watermark().value, r.log.end(), o.log.end()});
         if (!std::equal(r.log.entries.begin(), r.log.entries.begin() + mark, o.log.entries.begin())) {
           fail(fmt::format("R2: {} and {} differ below both marks", id, other));
         }
@@ -734,13 +815,15 @@ class World {
     switch (m.kind) {
       case Message::Kind::fetch: return fmt::format("Fetch {}>{} epoch {} from {}", m.from, m.to, m.epoch, m.offset);
       case Message::Kind::fetched:
-        if (m.diverging) return fmt::format("answer {}>{} diverging {}@{}", m.from, m.to, m.diverging->end, m.diverging->epoch);
+        if (m.diverging)
+          return fmt::format("answer {}>{} diverging {}@{}", m.from, m.to, m.diverging->end, m.diverging->epoch);
         return fmt::format("answer {}>{} epoch {} from {}: {} records, mark {}", m.from, m.to, m.epoch, m.offset,
                            m.entries.size(), m.mark);
       case Message::Kind::ask:
         return fmt::format("ISR change of {}: {} of {} members", m.from, m.change.is_shrink ? "shrink" : "growth",
                            m.change.members.size());
-      case Message::Kind::answer: return fmt::format("ISR answer to {}: {}", m.to, static_cast<int>(m.answered.verdict));
+      case Message::Kind::answer:
+        return fmt::format("ISR answer to {}: {}", m.to, static_cast<int>(m.answered.verdict));
     }
     return "";
   }
@@ -763,8 +846,8 @@ class World {
       std::sort(messages.begin(), messages.end());
       for (auto const& m : messages) text_ += m;
       auto const& b = w_.left_;
-      put(epochs_.of(w_.lineage_), w_.has_lagged_, w_.values_, b.writes, b.fencings, b.clean_restarts, b.unclean_restarts, b.lags,
-          b.moves, b.min_isr_changes, b.repeats, b.losses);
+      put(epochs_.of(w_.lineage_), w_.has_lagged_, w_.values_, b.writes, b.fencings, b.clean_restarts,
+          b.unclean_restarts, b.lags, b.moves, b.min_isr_changes, b.repeats, b.losses);
     }
     std::string const& text() const { return text_; }
 
@@ -819,7 +902,8 @@ class World {
     }
     void pack(Told const& told) {
       auto const& p = told.partition;
-      put(p.leader.value, epochs_.of(p.leader_epoch.value), partition_epochs_.of(p.partition_epoch), p.recovery_state, told.min_isr);
+      put(p.leader.value, epochs_.of(p.leader_epoch.value), partition_epochs_.of(p.partition_epoch), p.recovery_state,
+          told.min_isr);
       pack(p.isr);
       pack(p.elr);
       pack(p.last_known_elr);
@@ -832,8 +916,8 @@ class World {
     void pack(int id) {
       auto const& r = w_.at(id);
       auto const& m = r.machine;
-      put(m.role(), r.told - w_.first_, r.is_told, lives_[index(id)].of(r.broker_epoch), epochs_.of(m.epoch().value), m.leader().value,
-          m.high_watermark().value, r.has_lost, epochs_.of(r.lineage));
+      put(m.role(), r.told - w_.first_, r.is_told, lives_[index(id)].of(r.broker_epoch), epochs_.of(m.epoch().value),
+          m.leader().value, m.high_watermark().value, r.has_lost, epochs_.of(r.lineage));
       if (m.role() == replication::Role::none) put(r.log.saved_mark);
       if (w_.left_.is_flush) put(r.log.synced, m.synced_offset().value);
       pack(r.log.entries);
@@ -857,14 +941,16 @@ class World {
     void pack(Message const& m) {
       auto const& leader = w_.at(life_of(m));
       auto const change = m.kind == Message::Kind::ask ? m.change.id : m.answered.change;
-      bool const is_asked = leader.machine.is_isr_change_under_way() && leader.broker_epoch == m.broker_epoch && leader.asked.id == change;
-      put(m.kind, m.from, m.to, lives_[index(life_of(m))].of(m.broker_epoch), w_.is_late(m), epochs_.of(m.epoch), m.offset,
-          epochs_.of(m.last_epoch), m.mark, is_asked, epochs_.of(m.change.leader_epoch.value),
+      bool const is_asked = leader.machine.is_isr_change_under_way() && leader.broker_epoch == m.broker_epoch &&
+                            leader.asked.id == change;
+      put(m.kind, m.from, m.to, lives_[index(life_of(m))].of(m.broker_epoch), w_.is_late(m), epochs_.of(m.epoch),
+          m.offset, epochs_.of(m.last_epoch), m.mark, is_asked, epochs_.of(m.change.leader_epoch.value),
           partition_epochs_.of(m.change.partition_epoch), m.change.is_shrink, m.answered.verdict,
           partition_epochs_.of(m.answered.partition_epoch), m.diverging.has_value());
       if (m.diverging) put(epochs_.of(m.diverging->epoch.value), m.diverging->end.value);
       pack(m.entries);
-      for (auto const& member : m.change.members) put(member.id.value, lives_[index(member.id.value)].of(member.broker_epoch));
+      for (auto const& member : m.change.members)
+        put(member.id.value, lives_[index(member.id.value)].of(member.broker_epoch));
       pack(m.answered.in_sync_replicas);
     }
 
