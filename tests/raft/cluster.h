@@ -123,6 +123,8 @@ class World {
     for (int i = 0; i < options.voters; ++i) voters_.voters.push_back({{BrokerId{i + 1}, {}}, {}});
     for (int i = 0; i < options.voters + options.observers; ++i) {
       nodes_.push_back(std::make_shared<Node>());
+      // Who is blank stands only once the others have said that nobody has a record.
+      if (!options.has_pre_votes) nodes_.back()->election = ElectionState{LogEnd{}.epoch, kNoBroker, {}};
       start(static_cast<size_t>(i), seed + static_cast<uint64_t>(i));
     }
   }

@@ -99,7 +99,7 @@ void expect_clean(Bounds const& bounds, size_t states_min, size_t elections_min)
   fmt::print("{} states, {} steps\n", outcome.states, outcome.steps);
 }
 
-TEST(RaftModel, TwoContests) { expect_clean({.timeouts = 2}, 10'000, 2); }
+TEST(RaftModel, TwoContests) { expect_clean({.timeouts = 2}, 8'000, 2); }
 TEST(RaftModel, ALeaderCrashesAfterAnAppend) { expect_clean({.timeouts = 1, .appends = 1, .crashes = 1}, 50'000, 1); }
 TEST(RaftModel, ANodeCrashesTwice) { expect_clean({.timeouts = 1, .crashes = 2}, 20'000, 1); }
 TEST(RaftModel, TwoNodesCrash) {
