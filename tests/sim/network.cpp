@@ -409,6 +409,12 @@ void Network::drop_flying(Link& link, int side) {
   end.flying_bytes = 0;
 }
 
+// Nobody is at either end. A reset that is late may still hold the link, and must not hold files of a process with it.
+void Network::forget(Link& link) {
+  for (int side : {0, 1}) drop_flying(link, side);
+  links_.erase(link.number);
+}
+
 void Network::pump(Link& link, int side) {
   auto& from = link.ends[side];
   auto& to = link.ends[1 - side];
@@ -523,7 +529,7 @@ void Network::deliver(Link& link, int side) {
     }
     return;
   }
-  if (is_fin && from.connection == nullptr && (to.connection == nullptr || to.is_fin_sent)) links_.erase(link.number);
+  if (is_fin && from.connection == nullptr && (to.connection == nullptr || to.is_fin_sent)) forget(link);
   if (!from.flying.empty()) schedule_delivery(link, side);
   else pump(link, side);
 }
@@ -605,13 +611,13 @@ void Network::close(Link& link, int side, bool abort) {
   end.is_dead = true;
   drop_outgoing(link, side);
   if (!had_node || (was_dead && end.is_fin_sent) || end.is_reset) {
-    if (link.ends[1 - side].connection == nullptr) links_.erase(link.number);
+    if (link.ends[1 - side].connection == nullptr) forget(link);
     return;
   }
   if (abort || !end.received.empty()) {
     drop_flying(link, side);
     send_reset(link, side);
-    if (link.ends[1 - side].connection == nullptr) links_.erase(link.number);
+    if (link.ends[1 - side].connection == nullptr) forget(link);
     return;
   }
   end.is_fin_sent = true;

@@ -121,6 +121,7 @@ class Network {
   void revoke(Link& link, int side);                // the bytes being sent are about to change
   void drop_outgoing(Link& link, int side);         // what the kernel has not taken yet
   void drop_flying(Link& link, int side);           // what is under way
+  void forget(Link& link);
   void close(Link& link, int side, bool abort);     // the connection object is going away
   void stalled(Link& link, int side);
 

@@ -114,10 +114,11 @@ bool QuorumOracle::can_do_without(size_t index) {
 void QuorumOracle::on_log(size_t index, raft::Machine const& machine) {
   auto& seen = seen_[index];
   auto const end = machine.log_end();
-  // It may have appended and lost its office in one event.
+  // It may have appended and lost its office in one event, also the one in which it was elected.
   auto const leader = leaders_.find(end.epoch);
   bool const is_its_epoch = leader != leaders_.end() && leader->second.value == static_cast<int32_t>(index + 1);
-  if (is_its_epoch || (machine.role() == raft::Role::leader && machine.epoch() == end.epoch)) {
+  bool const was_elected = machine.leader() == BrokerId(static_cast<int32_t>(index + 1)) && machine.epoch() == end.epoch;
+  if (is_its_epoch || was_elected) {
     auto& written = leader_ends_[end.epoch];
     written = std::max(written, end.offset);
   }
