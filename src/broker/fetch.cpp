@@ -328,7 +328,8 @@ bool FetchJob::read_parts(env::Wait wait) {
       continue;
     }
     if (!read_part(part, wait)) return false;
-    if (part.error != ErrorCode::none) has_read_error_ = true;
+    // Who leads is known soon: a consumer that was told at once would ask again at once.
+    if (part.error != ErrorCode::none && !part.is_leader_unsure) has_read_error_ = true;
     if (part.bytes == 0) continue;
     needs_one_batch_ = false;
     bytes_left_ -= part.bytes;

@@ -19,7 +19,11 @@ std::vector<UncleanElection> PartitionChanges::add(Publication const& publicatio
       if (before == nullptr || after == nullptr) continue;
       if (after->leader != before->leader && after->leader != kNoBroker) {
         ++leaders;
-        if (!has(before->isr, after->leader) && !has(before->elr, after->leader)) {
+        // Elected uncleanly it begins alone. Who was being added may have come into sync and led in one publication.
+        bool const is_alone = after->isr.size() == 1 && after->isr.front() == after->leader;
+        bool const was_safe = has(before->isr, after->leader) || has(before->elr, after->leader) ||
+                              has(before->adding_replicas, after->leader);
+        if (is_alone && !was_safe) {
           ++unclean_leaders;
           unclean.push_back({publication.after->find_topic(id)->name, index, after->leader, after->leader_epoch,
                              has(before->last_known_elr, after->leader)});

@@ -218,7 +218,8 @@ void ControllerDriver::feed_pauses(pauses::Event const& event) {
       if (presence_) presence_->ask_soon();
     } else {
       auto const& ended = std::get<pauses::effect::Ended>(effect);
-      env_.log().info("node", "knows again what it leads, after {} ms", to_ms(ended.doubt));
+      if (ended.has_heard) env_.log().info("node", "knows again what it leads, after {} ms", to_ms(ended.doubt));
+      else env_.log().warn("node", "has heard of no controller for {} ms, and goes on with what it led", to_ms(ended.doubt));
     }
   }
 }

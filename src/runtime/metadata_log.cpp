@@ -118,7 +118,7 @@ Error damaged(storage::PlainLog const& log, storage::SnapshotId id, Error const&
 Error cannot_do_without(Error damage) {
   damage.message +=
       "; the log does not go back to what it holds. While all other controllers are up, move the files of its "
-      "directory away, all but quorum-state, and start again: this node fetches them anew";
+      "directory away and start again: this node fetches them anew, and votes when it has";
   return damage;
 }
 

@@ -18,8 +18,9 @@ void PauseWatch::on_event(Event const& event, Mono now, Effects& out) {
   }
   std::visit([&](auto const& e) { on(e, now); }, event);
   bool const has_caught_up = committed_end_ && published_end_ >= *committed_end_ && is_alive_ && is_serving_;
-  if (!doubt_since_ || !has_caught_up) return;
-  out.push_back(effect::Ended{now - *doubt_since_});
+  bool const is_over = doubt_since_ && now - *doubt_since_ >= doubt_max();
+  if (!doubt_since_ || !(has_caught_up || is_over)) return;
+  out.push_back(effect::Ended{now - *doubt_since_, has_caught_up});
   doubt_since_.reset();
 }
 

@@ -50,7 +50,10 @@ class Story {
       out += "> " + line + "\n";
       for (auto const& effect : effects) {
         if (auto const* noticed = std::get_if<effect::Noticed>(&effect)) out += fmt::format("  did not run for {}\n", to_ms(noticed->silence));
-        else out += fmt::format("  doubt ends after {}\n", to_ms(std::get<effect::Ended>(effect).doubt));
+        else {
+          auto const& ended = std::get<effect::Ended>(effect);
+          out += fmt::format("  doubt ends after {}{}\n", to_ms(ended.doubt), ended.has_heard ? "" : ", unheard");
+        }
       }
       out += "= " + watch_.text() + "\n";
     }
@@ -152,6 +155,17 @@ TEST(PauseWatch, a_second_pause_begins_the_doubt_anew) {
   doubt ends after 1
 = published 9 serving sure
 )");
+}
+
+TEST(PauseWatch, who_hears_of_nobody_for_a_session_goes_on) {
+  Story story;
+  story.tell("image 7 serving\nstart\nat 31000\ntick\nquorum 31000 9\nat 34000\ntick\nat 37000\ntick\nat 38999\ntick");
+  EXPECT_FALSE(is_sure(story, 38999));
+  EXPECT_EQ(story.tell("at 39000\ntick"), R"(> tick
+  doubt ends after 8000, unheard
+= published 7 serving sure
+)");
+  EXPECT_TRUE(is_sure(story, 39000));
 }
 
 }  // namespace

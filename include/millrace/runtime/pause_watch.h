@@ -5,7 +5,8 @@
 //   - the leader of the metadata quorum has answered a Fetch that was sent since, and what it knew as committed is
 //     published here;
 //   - the active controller has answered a heartbeat that was sent since;
-//   - by what is published this broker is registered, and not fenced.
+//   - by what is published this broker is registered, and not fenced;
+// or a whole session is over: then it runs and reaches nobody, like others.
 //
 // A machine: event, now → effects. Its clock is the monotonic one, which goes on while a process is stopped, but not
 // while a whole machine sleeps: that is not found.
@@ -63,6 +64,7 @@ struct Noticed {
 };
 struct Ended {  // the doubt
   Duration doubt;
+  bool has_heard = true;  // false: its time is over
 };
 }  // namespace effect
 using Effect = std::variant<effect::Noticed, effect::Ended>;
@@ -77,6 +79,7 @@ class PauseWatch {
   void on_event(pauses::Event const& event, Mono now, pauses::Effects& out);
 
   Duration interval() const { return pause_max_ / 4; }
+  Duration doubt_max() const { return pause_max_ * 2; }
   // From then on, unless a Tick comes before, this process did not run.
   Mono runs_until() const { return runs_until_; }
   // For LeaderStanding.
